@@ -1,0 +1,136 @@
+// The interface of a node, as the command, the daemon and remote clients see it. The node itself (node/) and the HTTP
+// client (client/) implement it. Plain structs; JSON shapes in api/json.h.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "layout/checkpoint_file.h"
+#include "layout/layout.h"
+#include "layout/mig_parted_file.h"
+#include "plan/pack.h"
+#include "plan/transition.h"
+
+namespace partita::api {
+
+// Who asks. Roles and quotas live in node/, authentication in serve/.
+struct Caller {
+  uid_t uid = 0;
+  std::string name;
+  bool administrator = false;  // root, or anyone on an emulated node without a daemon
+};
+
+// What is asked of the node.
+struct LayoutRequest {  // one label of a mig-parted file
+  layout::MigPartedLabel label;
+  std::string file;
+};
+struct CheckpointRequest {  // a checkpoint's text
+  std::string text;
+  std::string file;
+};
+struct DemandRequest {  // "3g.20gb" x 2 anywhere on the node, beside what is pinned
+  std::vector<std::pair<std::string, int>> demand;
+};
+using Wanted = std::variant<LayoutRequest, CheckpointRequest, DemandRequest>;
+
+struct ChangeOptions {
+  bool mode_only = false;   // -m: set the mode, leave instances alone
+  bool skip_reset = false;  // -s: leave a needed reset pending
+  bool adopt = false;       // foreign instances become ours (idle ones may then be recut)
+  bool force = false;       // administrator only: pinned instances may be destroyed; says first what it hits
+  bool no_wait = false;     // fail when another process holds the node's lock
+  layout::HooksFile hooks;  // run around apply, as mig-parted does
+};
+
+struct PlanRequest {
+  Caller caller;
+  Wanted wanted;
+  ChangeOptions options;
+};
+
+// What happens to one GPU.
+struct GpuChange {
+  layout::Gpu before;            // with pins
+  std::optional<bool> set_mode;  // the mode to set, when it changes
+  bool needs_reset = false;
+  std::vector<std::string>
+      reset_together;  // PCI bus ids that the driver resets with it (NVLink peers), itself included
+  plan::GpuPlan plan;  // empty steps when only the mode changes
+  // The board the steps' profiles refer to (as the catalog gives it while MIG is still off).
+  std::shared_ptr<const catalog::Board> board;
+};
+
+struct NodePlanAnswer {
+  layout::NodeState before;
+  std::vector<GpuChange> changes;      // only GPUs that differ
+  std::vector<std::string> unchanged;  // UUIDs that the request mentions and that are right already
+  std::vector<std::string> warnings;
+  int gpu_instances_kept = 0, gpu_instances_destroyed = 0, gpu_instances_created = 0;
+  bool forced = false;  // pinned instances will be hit
+};
+
+struct ApplyAnswer {
+  NodePlanAnswer plan;  // what was done
+  layout::NodeState after;
+  std::vector<std::string> pending_reset;  // UUIDs whose mode change waits for a reset (--skip-reset)
+  // What recovery did before this operation: "finished the apply that pid 4711 left at step 3 of 7".
+  std::vector<std::string> recovered;
+};
+
+struct Difference {
+  std::string gpu;   // UUID
+  std::string what;  // "GPU 3: 2g.10gb: 1 wanted, 0 found"
+};
+struct AssertAnswer {
+  std::vector<Difference> differences;  // empty: the node is as asked
+  std::vector<std::string> warnings;
+};
+
+struct Ownership {  // a row of the ledger
+  std::string gpu;
+  int gpu_instance_id = 0;
+  int start = 0;
+};
+
+struct StatusAnswer {
+  layout::NodeState state;  // with pins
+  std::string node;         // emulated node's name, or the host's
+  bool emulated = false;
+  std::vector<std::string> notes;  // unfinished operations, pending resets
+};
+
+struct Finding {
+  enum class Level { ok, warning, problem };
+  Level level = Level::ok;
+  std::string what;    // "MIG capability files"
+  std::string found;   // "/proc/driver/nvidia/capabilities is missing"
+  std::string advice;  // "run nvidia-modprobe -f ..." ; "" when ok
+};
+struct DoctorAnswer {
+  std::vector<Finding> findings;
+};
+
+class Node {
+ public:
+  virtual ~Node() = default;
+
+  virtual Result<StatusAnswer> status() = 0;
+  // The transition that apply would make; changes nothing.
+  virtual Result<NodePlanAnswer> plan(const PlanRequest& request) = 0;
+  // All or nothing: journals its intent first; a failure leaves the old layout.
+  virtual Result<ApplyAnswer> apply(const PlanRequest& request, Progress& progress) = 0;
+  // Like mig-parted, `assert` demands that every GPU of the node is matched by some entry.
+  virtual Result<AssertAnswer> check(const PlanRequest& request) = 0;
+  virtual Result<layout::NodeState> state() = 0;  // for export, checkpoint, generate-config
+  virtual Result<DoctorAnswer> doctor() = 0;
+};
+
+}  // namespace partita::api

@@ -1,0 +1,19 @@
+// Files, for the doors that may open them (cli, node, serve, emulator control).
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace partita {
+
+// The whole file as text; "-" reads standard input. Refuses files over `limit_bytes`, directories and devices
+// (except standard input) with `invalid`; a missing file is `not_found`, an unreadable one `denied`.
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit_bytes = 64u << 20);
+
+// Writes to a temporary file beside `path`, syncs, renames: readers see the old or the new text, never a half.
+Result<void> write_file_atomically(const std::filesystem::path& path, std::string_view text, unsigned mode = 0644);
+
+}  // namespace partita

@@ -1,0 +1,94 @@
+#include "base/text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+namespace partita {
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string out;
+  for (const auto& part : parts) {
+    if (!out.empty()) out += separator;
+    out += part;
+  }
+  return out;
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> out;
+  for (;;) {
+    const auto end = text.find(separator);
+    out.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return out;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const auto first = text.find_first_not_of(kBlank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+namespace {
+
+// Levenshtein distance, one row kept.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::vector<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates, std::size_t most) {
+  constexpr std::size_t kLongest = 200;  // longer words are nobody's typing mistake
+  if (word.size() > kLongest) return {};
+  const std::string wanted = lower(word);
+  std::vector<std::pair<std::size_t, const std::string*>> scored;
+  for (const auto& candidate : candidates) {
+    const std::string other = lower(candidate.substr(0, kLongest));
+    std::size_t distance = edit_distance(wanted, other);
+    if (!wanted.empty() && other.find(wanted) != std::string::npos) distance = std::min<std::size_t>(distance, 1);
+    if (2 * distance <= std::max<std::size_t>(4, std::max(wanted.size(), other.size())))
+      scored.emplace_back(distance, &candidate);
+  }
+  std::ranges::stable_sort(scored, {}, [](const auto& s) { return s.first; });
+  std::vector<std::string> out;
+  for (const auto& [distance, candidate] : scored) {
+    if (out.size() == most) break;
+    if (std::ranges::find(out, *candidate) == out.end()) out.push_back(*candidate);
+  }
+  return out;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
+  const auto near = nearest(word, candidates);
+  if (near.empty()) return "";
+  std::string out = "; did you mean " + near[0];
+  for (std::size_t i = 1; i < near.size(); ++i) out += (i + 1 == near.size() ? " or " : ", ") + near[i];
+  return out + "?";
+}
+
+std::string count_of(std::size_t n, std::string_view singular) {
+  return std::to_string(n) + " " + std::string(singular) + (n == 1 ? "" : "s");
+}
+
+}  // namespace partita
