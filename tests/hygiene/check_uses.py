@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Checks every #include and every link against the may-use table of ARCHITECTURE.md.
+
+usage: check_uses.py SOURCE_DIR
+"""
+import pathlib
+import re
+import sys
+
+TEST_EXTRAS = {"catalog", "emulator/control"}
+
+
+def may_use_table(architecture: str) -> dict[str, set[str]]:
+    table = {}
+    for line in architecture.splitlines():
+        row = re.match(r"\| `([a-z/]+)` \|.*\|([^|]*)\|$", line)
+        if row:
+            table[row[1]] = {word.strip() for word in row[2].split(",") if word.strip()}
+    return table
+
+
+def folder_of(path: str, folders) -> str | None:
+    parts = path.split("/")
+    for depth in (2, 1):
+        name = "/".join(parts[:depth])
+        if name in folders and len(parts) > depth:
+            return name
+    return None
+
+
+def check_includes(src: pathlib.Path, table) -> list[str]:
+    wrong = []
+    for file in sorted(src.rglob("*")):
+        if file.suffix not in {".h", ".cpp", ".in"}:
+            continue
+        relative = file.relative_to(src).as_posix()
+        folder = folder_of(relative, table)
+        if folder is None:
+            wrong.append(f"src/{relative}: is in no folder of the may-use table")
+            continue
+        in_test = re.search(r"_test\.cpp$|/test_[a-z_]+\.(h|cpp)$|_helper\.cpp$", relative)
+        allowed = table[folder] | {folder} | (TEST_EXTRAS if in_test else set())
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            include = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+            if not include:
+                continue
+            target = folder_of(include[1], table)
+            if target is None:
+                wrong.append(f'src/{relative}:{number}: "{include[1]}" is no path from src/')
+            elif target not in allowed:
+                wrong.append(f"src/{relative}:{number}: {folder} may not use {target}")
+    return wrong
+
+
+def check_links(src: pathlib.Path, table) -> list[str]:
+    wrong = []
+    for file in sorted(src.rglob("CMakeLists.txt")):
+        folder = file.parent.relative_to(src).as_posix()
+        if folder not in table:
+            continue
+        text = re.sub(r"TEST_LINK[^)]*|add_executable\(\S+_helper.*|target_link_libraries\(\S+_helper[^)]*\)|partita_test\([^)]*\)", "", file.read_text())
+        for name in re.findall(r"\bpartita_((?:emulator_)?[a-z]+)\b(?!\()", text):
+            if name in {"component", "test"}:
+                continue
+            target = name.replace("emulator_", "emulator/")
+            if target in table and target != folder and target not in table[folder]:
+                wrong.append(f"src/{folder}/CMakeLists.txt: {folder} may not link {target}")
+    return wrong
+
+
+def main() -> int:
+    root = pathlib.Path(sys.argv[1])
+    table = may_use_table((root / "ARCHITECTURE.md").read_text())
+    if len(table) < 10:
+        print("ARCHITECTURE.md: the may-use table was not found")
+        return 1
+    wrong = check_includes(root / "src", table) + check_links(root / "src", table)
+    # The check itself must be able to fail.
+    if not {"plan"} <= set(table) or "driver" in table["plan"]:
+        wrong.append("ARCHITECTURE.md: plan must not use driver")
+    print("\n".join(wrong) or f"{len(table)} folders, every include and link allowed")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

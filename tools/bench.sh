@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# The figures of docs/performance.md. usage: bench.sh BUILD_DIR [REGEX]
+set -euo pipefail
+build=$1
+filter=${2-.}
+here=$(cd "$(dirname "$0")/.." && pwd)
+
+for program in "$build"/bin/*_bench; do
+  printf '\n== %s\n' "$(basename "$program")"
+  "$program" --benchmark_filter="$filter" --benchmark_color=false
+done
+
+if [[ command =~ $filter ]]; then
+  printf '\n== command\n'
+  python3 "$here/bench/command.py" "$build/bin/partita" "$here/docs/examples/layouts.yaml"
+fi

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# The main job on an emulated DGX A100, before the user's eyes: ./dev demo runs this.
+# usage: demo.sh PARTITA
+set -euo pipefail
+partita=$(readlink -f "$1")
+here=$(cd "$(dirname "$0")/.." && pwd)
+layouts=$here/docs/examples/layouts.yaml
+node=demo
+
+bold='' plain='' dim=''
+if [ -t 1 ] && [ -z "${NO_COLOR-}" ]; then bold=$'\033[1m' plain=$'\033[0m' dim=$'\033[2m'; fi
+step=0
+say() { step=$((step + 1)); printf '\n%s%d. %s%s\n' "$bold" "$step" "$*" "$plain"; }
+note() { printf '%s%s%s\n' "$dim" "$*" "$plain"; }
+# show WORDS: prints the command as a user would type it, then runs it.
+show() {
+  printf '%s$ partita %s%s\n' "$bold" "${*/$here\//}" "$plain"
+  "$partita" "$@"
+}
+
+holders=()
+finish() {
+  for pid in "${holders[@]}"; do kill "$pid" 2>/dev/null || true; done
+  wait 2>/dev/null || true
+}
+trap finish EXIT
+
+# hold DEVICE: a process that occupies a partition ("4:1": MIG device 1 of GPU 4) until the demo ends.
+hold() {
+  printf '%s$ partita emulate hold %s --memory 2GiB -- sleep 600 &%s\n' "$bold" "$1" "$plain"
+  "$partita" --emulate $node emulate hold "$1" --memory 2GiB -- sleep 600 &
+  holders+=($!)
+}
+
+"$partita" emulate stop $node >/dev/null 2>&1 || true
+
+say "An emulated DGX A100: 8 GPUs, MIG off, as it comes"
+show emulate start $node=dgx-a100
+show --emulate $node status
+
+say "A mig-parted layout file: what would 'day' change?"
+sed -n '/^  day:/,/^  # Evening/p' "$layouts" | sed '$d'
+show --emulate $node plan -f "$layouts" -c day
+
+say "Apply it: MIG on (which resets only those GPUs), instances cut, all or nothing"
+show --emulate $node apply -f "$layouts" -c day
+show --emulate $node status
+
+say "Two partitions go to work"
+hold 4:0
+hold 5:3
+sleep 0.3
+show --emulate $node status
+
+say "Apply 'evening': only what differs changes, and nothing in use is touched"
+show --emulate $node apply -f "$layouts" -c evening || true
+show --emulate $node status
