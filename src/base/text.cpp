@@ -87,6 +87,25 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return out + "?";
 }
 
+std::string one_line(std::string_view text, std::size_t most) {
+  constexpr char kHex[] = "0123456789ABCDEF";
+  bool cut = text.size() > most;
+  if (cut) text = text.substr(0, most);
+  while (cut && !text.empty() && (text.back() & 0xC0) == 0x80) text.remove_suffix(1);  // not inside a character
+  if (cut && !text.empty() && (text.back() & 0x80)) text.remove_suffix(1);
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7F)
+      out += c;
+    else
+      out.append({'\\', 'x', kHex[byte >> 4], kHex[byte & 15]});
+  }
+  return cut ? out + "..." : out;
+}
+
+std::string quote(std::string_view text) { return '"' + one_line(text, 60) + '"'; }
+
 std::string count_of(std::size_t n, std::string_view singular) {
   return std::to_string(n) + " " + std::string(singular) + (n == 1 ? "" : "s");
 }

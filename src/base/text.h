@@ -20,6 +20,12 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
 // "; did you mean 1g.10gb or 2g.10gb?" or "" when nothing is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
+// Text of unknown origin, fit for one line of a message: control characters as \xNN, cut after
+// `most` bytes with "...".
+std::string one_line(std::string_view text, std::size_t most = 200);
+// The same in double quotes, cut after 60 bytes.
+std::string quote(std::string_view text);
+
 // "1 instance", "3 instances".
 std::string count_of(std::size_t n, std::string_view singular);
 

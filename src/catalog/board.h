@@ -67,6 +67,7 @@ struct VgpuType {
   std::optional<int> max_per_gpu;
   std::optional<int> max_per_gpu_mixed;  // time-sliced, mixed-size mode
   std::optional<int> profile;            // index in Board::profiles of the GPU instance that backs it
+  std::string confidence;                // "" = as the board's sources
 };
 
 struct Specs {  // whole GPU, dense peaks
