@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "catalog/catalog.h"
+#include "emulator/control/nvml_return.h"
 
 namespace partita::emulator {
 
@@ -33,9 +34,11 @@ struct NodeName {
 };
 Result<NodeName> parse_node_name(std::string_view text);
 
-// Makes the node unless it exists (then: returns it as it is). `not_found` names the known types.
+// Makes the node unless it exists (then: returns it as it is). Two starts at once make one node. `not_found` names the
+// known types; `invalid` when the name belongs to a node of another type, or its node file has changed since.
 Result<EmulatedNode> start(catalog::Catalog& catalog, std::string_view node_argument);
 Result<EmulatedNode> find(std::string_view name);
+// By name. A node whose state cannot be read is listed with 0 GPUs; find() says why, stop() removes it.
 std::vector<EmulatedNode> list();
 // Removes the folder. `busy` names holders that still run.
 Result<void> stop(std::string_view name);
@@ -45,7 +48,11 @@ Result<void> reboot(std::string_view name);
 // something runs on it. GPUs that the driver demands together must be named together: `invalid` names them.
 Result<void> reset(std::string_view name, const std::vector<std::string>& gpus);
 
-// Registers a process as user of a MIG device or a whole GPU until it ends.
+// The GPU falls off the bus (every call answers GPU_IS_LOST) or comes back.
+Result<void> lose(std::string_view name, std::string_view gpu, bool lost);
+
+// Registers a process as user of a MIG device or a whole GPU until it ends. `device`: MIG UUID in both forms, GPU
+// UUID, bus id or index, or "0:1" (GPU index : MIG index). `no_space` when the device has less memory free.
 Result<void> hold(std::string_view name, std::string_view device, pid_t pid, Bytes memory);
 
 struct Fault {
@@ -54,12 +61,11 @@ struct Fault {
   int calls = 1;           // the next N calls
   std::optional<int> gpu;  // only on this GPU index
 };
-// NVML return by name ("IN_USE", "NVML_ERROR_IN_USE") or number.
-Result<int> parse_nvml_return(std::string_view text);
 Result<void> add_fault(std::string_view name, const Fault& fault);
 Result<void> clear_faults(std::string_view name);
 
-// The library's path, found beside the running program (../lib/partita/emulator/libnvidia-ml.so.1).
+// The library's path, found beside the running program (../lib/partita/emulator/libnvidia-ml.so.1);
+// PARTITA_EMULATOR_LIBRARY overrides.
 Result<std::filesystem::path> library_path();
 
 }  // namespace partita::emulator

@@ -1,0 +1,141 @@
+// What happens to a running node: reboot, reset, holds, faults.
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <set>
+#include <system_error>
+
+#include "base/text.h"
+#include "emulator/control/control.h"
+#include "emulator/control/device_name.h"
+#include "emulator/control/nvml_return.h"
+#include "emulator/engine/engine.h"
+
+namespace partita::emulator {
+
+namespace {
+
+Result<Engine> open_node(std::string_view name) {
+  const EmulatedNode node = TRY(find(name));
+  return Engine::open(node.folder);
+}
+
+std::unexpected<Error> refused(std::string_view what, NvmlReturn answer) {
+  const ErrorCode code = answer == kNoPermission ? ErrorCode::denied : ErrorCode::driver;
+  return fail(code, fmt::format("{}: the emulated driver answered {}", what, nvml_return_name(answer)));
+}
+
+// GPUs linked directly are reset together: the ones that are missing from `chosen`.
+std::vector<std::string> missing_peers(const NodeSpec& node, const std::vector<int>& chosen) {
+  std::set<int> groups;
+  for (const int gpu : chosen) groups.insert(node.gpus[static_cast<std::size_t>(gpu)].reset_group);
+  std::vector<std::string> missing;
+  for (std::size_t i = 0; i < node.gpus.size(); ++i)
+    if (const GpuSpec& gpu = node.gpus[i]; gpu.reset_group != 0 && groups.contains(gpu.reset_group) &&
+                                           std::ranges::find(chosen, static_cast<int>(i)) == chosen.end())
+      missing.push_back(fmt::format("GPU {} ({})", i, gpu.pci_bus_id));
+  return missing;
+}
+
+Result<std::vector<int>> choose(const NodeSpec& node, const std::vector<std::string>& names) {
+  std::set<int> chosen;
+  for (const std::string& name : names) chosen.insert(TRY(find_gpu(node, name)));
+  if (names.empty())
+    for (std::size_t i = 0; i < node.gpus.size(); ++i) chosen.insert(static_cast<int>(i));
+  return std::vector<int>(chosen.begin(), chosen.end());
+}
+
+}  // namespace
+
+Result<void> reboot(std::string_view name) {
+  TRY(open_node(name)).reboot();
+  return {};
+}
+
+Result<void> reset(std::string_view name, const std::vector<std::string>& gpus) {
+  Engine engine = TRY(open_node(name));
+  const std::vector<int> chosen = TRY(choose(engine.spec(), gpus));
+  if (const std::vector<std::string> missing = missing_peers(engine.spec(), chosen); !missing.empty())
+    return fail(
+        ErrorCode::invalid,
+        fmt::format("these GPUs are reset only together with their NVLink peers; name {} too", join(missing, ", ")));
+  const NvmlReturn answer = engine.reset(chosen);
+  if (answer == kSuccess) return {};
+  if (answer != kInUse) return refused("reset", answer);
+  std::vector<std::string> in_use = holders(engine, chosen);
+  return fail(ErrorCode::busy,
+              fmt::format("cannot reset: in use by {}; end them first", count_of(in_use.size(), "process")),
+              std::move(in_use));
+}
+
+Result<void> lose(std::string_view name, std::string_view gpu, bool lost) {
+  Engine engine = TRY(open_node(name));
+  engine.set_lost(TRY(find_gpu(engine.spec(), gpu)), lost);
+  return {};
+}
+
+Result<void> hold(std::string_view name, std::string_view device, pid_t pid, Bytes memory) {
+  Engine engine = TRY(open_node(name));
+  const DeviceAt at = TRY(find_device(engine, device));
+  if (pid <= 0 || (::kill(pid, 0) != 0 && errno == ESRCH))
+    return fail(ErrorCode::not_found, fmt::format("no process has the id {}", pid));
+  const std::string what = describe(engine, at);
+  if (at.gpu_instance < 0 && memory.value > 0 && engine.gpu(at.gpu).mig_current)
+    return fail(ErrorCode::invalid,
+                fmt::format("{} is in MIG mode: a process gets memory on a MIG device only; name one "
+                            "of its MIG devices, or hold the GPU with 0 bytes",
+                            what));
+  const std::optional<std::uint64_t> free = free_memory(engine, at);
+  if (free && memory.value > *free)
+    return fail(
+        ErrorCode::no_space,
+        fmt::format("{} has {} free, less than the {} asked for", what, to_string(Bytes{*free}), to_string(memory)),
+        holders(engine, {at.gpu}));
+  const NvmlReturn answer = engine.hold(at.gpu, at.gpu_instance, at.compute_instance, pid, memory.value);
+  if (answer == kSuccess) return {};
+  if (answer == kNotFound) return fail(ErrorCode::not_found, fmt::format("{} is gone", what));
+  return refused(fmt::format("hold {}", what), answer);
+}
+
+Result<void> add_fault(std::string_view name, const Fault& fault) {
+  Engine engine = TRY(open_node(name));
+  const int gpus = static_cast<int>(engine.spec().gpus.size());
+  if (!is_nvml_function(fault.function))
+    return fail(ErrorCode::invalid, fmt::format("{} is no NVML function; expected a name such as "
+                                                "nvmlDeviceCreateGpuInstanceWithPlacement, or \"*\" for all",
+                                                quote(fault.function)));
+  if (fault.calls < 1)
+    return fail(ErrorCode::invalid, fmt::format("expected at least 1 call to fail, found {}", fault.calls));
+  if (fault.gpu && (*fault.gpu < 0 || *fault.gpu >= gpus))
+    return fail(ErrorCode::not_found, fmt::format("emulated node {} has no GPU {}; it has {}", name, *fault.gpu, gpus));
+  if (engine.add_fault(fault.function, fault.nvml_return, fault.calls, fault.gpu.value_or(-1)) != kSuccess)
+    return fail(ErrorCode::unavailable, fmt::format("emulated node {} has too many faults; clear them first", name));
+  return {};
+}
+
+Result<void> clear_faults(std::string_view name) {
+  TRY(open_node(name)).clear_faults();
+  return {};
+}
+
+Result<std::filesystem::path> library_path() {
+  if (const char* given = std::getenv("PARTITA_EMULATOR_LIBRARY"); given && *given) {
+    if (::access(given, R_OK) == 0) return std::filesystem::path(given);
+    return fail(ErrorCode::unavailable, fmt::format("PARTITA_EMULATOR_LIBRARY names {}, which cannot be read", given));
+  }
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path library =
+      (program.parent_path() / "../lib/partita/emulator/libnvidia-ml.so.1").lexically_normal();
+  if (!error && std::filesystem::exists(library, error)) return library;
+  return fail(ErrorCode::unavailable,
+              fmt::format("the emulated driver's library is missing: expected {}; install Partita whole, or set "
+                          "PARTITA_EMULATOR_LIBRARY",
+                          library.string()));
+}
+
+}  // namespace partita::emulator
