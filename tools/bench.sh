@@ -10,7 +10,8 @@ for program in "$build"/bin/*_bench; do
   "$program" --benchmark_filter="$filter" --benchmark_color=false
 done
 
-if [[ command =~ $filter ]]; then
+name="command"
+if [[ $name =~ $filter ]]; then
   printf '\n== command\n'
   python3 "$here/bench/command.py" "$build/bin/partita" "$here/docs/examples/layouts.yaml"
 fi

@@ -27,8 +27,8 @@ trap finish EXIT
 
 # hold DEVICE: a process that occupies a partition ("4:1": MIG device 1 of GPU 4) until the demo ends.
 hold() {
-  printf '%s$ partita emulate hold %s --memory 2GiB -- sleep 600 &%s\n' "$bold" "$1" "$plain"
-  "$partita" --emulate $node emulate hold "$1" --memory 2GiB -- sleep 600 &
+  printf '%s$ partita emulate hold --node %s %s --memory 2GiB -- sleep 600 &%s\n' "$bold" "$node" "$1" "$plain"
+  "$partita" emulate hold --node $node "$1" --memory 2GiB -- sleep 600 &
   holders+=($!)
 }
 
