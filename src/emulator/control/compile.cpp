@@ -45,6 +45,7 @@ std::optional<int> gb_of(std::string_view name) {
 Bytes memory_of(const Board& board, const NodeGpus& gpus) {
   if (gpus.total_memory) return *gpus.total_memory;
   if (board.total_memory) return *board.total_memory;
+  if (!board.has_mig()) return Bytes{0};  // GB10: the CPU's memory, the driver reports none
   for (const Profile& profile : board.profiles)
     if (profile.memory_slices == board.memory_slices)
       if (const std::optional<int> gb = gb_of(profile.name)) return gib(static_cast<std::uint64_t>(*gb));
@@ -130,7 +131,7 @@ Result<void> check_board(const Entry& entry, const Board& board) {
 
 void set_memory(GpuSpec& gpu, Bytes total) {
   gpu.memory_mib = in_mib(total);
-  gpu.bar1_mib = std::bit_ceil(gpu.memory_mib);
+  gpu.bar1_mib = gpu.memory_mib == 0 ? 0 : std::bit_ceil(gpu.memory_mib);
 }
 
 GpuSpec plain_gpu(const NodeGpus& gpus) {
@@ -164,6 +165,7 @@ Result<GpuSpec> board_gpu(catalog::Catalog& catalog, const Entry& entry) {
   gpu.mirrored = gpus.mirrored;
   gpu.mig_enabled = gpus.mig_enabled;
   gpu.reset_group = gpus.reset_group;
+  gpu.nvlinks = gpus.nvlinks;
   gpu.sm = board.specs.sm_count.value_or(0);
   const std::vector<int> capability = version(board.specs.compute_capability);
   gpu.compute_capability_major = capability[0];

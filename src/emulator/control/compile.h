@@ -12,7 +12,7 @@ namespace partita::emulator {
 
 // What the facts do not tell is filled in, so that clients always see a complete device:
 //  - memory of a profile: its memory slices' share of the GPU's memory, rounded down to 128 MiB;
-//  - memory of the GPU: the GB in the name of the profile that takes all of it, else the board's nominal GB;
+//  - memory of a GPU with MIG: the GB in the name of the profile that takes all of it, else the board's nominal GB;
 //  - profile ids: 100 + NVML profile number; SMs: the catalog's estimate;
 //  - BAR1: the next power of two above the GPU's memory; bus ids: 07, 0F, 17, ...
 // `name` decides UUIDs and serials. Unknown boards and profiles, drivers older than a board needs, and settings that a

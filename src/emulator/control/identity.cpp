@@ -36,14 +36,15 @@ Identity identity(std::string_view node, int index) {
 }
 
 std::uint16_t chip_id(std::string_view chip) {
-  // NV_PMC_BOOT_42 of NVIDIA's open kernel modules; GB110's implementation number is assumed.
-  static constexpr std::array<std::pair<std::string_view, std::uint16_t>, 7> kChips = {{{"GA100", 0x170},
+  // NV_PMC_BOOT_42 of NVIDIA's open kernel modules; implementation numbers of GB110 and GB20B are assumed.
+  static constexpr std::array<std::pair<std::string_view, std::uint16_t>, 8> kChips = {{{"GA100", 0x170},
                                                                                         {"GH100", 0x180},
                                                                                         {"GB100", 0x1A0},
                                                                                         {"GB102", 0x1A2},
                                                                                         {"GB110", 0x1A3},
                                                                                         {"GB202", 0x1B2},
-                                                                                        {"GB203", 0x1B3}}};
+                                                                                        {"GB203", 0x1B3},
+                                                                                        {"GB20B", 0x1BB}}};
   for (const auto& [name, id] : kChips)
     if (chip.starts_with(name)) return id;
   return 0;

@@ -164,8 +164,8 @@ Result<PlainGpu> read_plain(const At& at) {
 
 Result<void> require_gpu_keys(const At& at) {
   static constexpr std::array<std::string_view, 1> kBoard = {"board"};
-  static constexpr std::array<std::string_view, 8> kBoardOptional = {
-      "count", "pci", "subsystem", "mig", "mirrored", "reset_group", "total_memory", "profiles"};
+  static constexpr std::array<std::string_view, 9> kBoardOptional = {
+      "count", "pci", "subsystem", "mig", "mirrored", "reset_group", "nvlinks", "total_memory", "profiles"};
   static constexpr std::array<std::string_view, 2> kPlain = {"product", "device"};
   static constexpr std::array<std::string_view, 7> kPlainOptional = {
       "count", "pci", "subsystem", "total_memory", "compute_capability", "architecture", "sm"};
@@ -190,6 +190,7 @@ Result<NodeGpus> read_gpus(const At& at) {
   if (const auto key = member(at, "mig")) gpus.mig_enabled = TRY(read_mig(*key));
   if (const auto key = member(at, "mirrored")) gpus.mirrored = TRY(as_bool(key->place, *key->node));
   if (const auto key = member(at, "reset_group")) gpus.reset_group = TRY(read_int(*key, 0, kMaxGpus));
+  if (const auto key = member(at, "nvlinks")) gpus.nvlinks = TRY(read_int(*key, 0, 18));
   if (const auto key = member(at, "total_memory")) gpus.total_memory = TRY(read_bytes(*key));
   if (const auto key = member(at, "profiles")) gpus.profiles = TRY(read_profiles(*key));
   return gpus;

@@ -44,6 +44,7 @@ struct NodeGpus {
   bool mig_enabled = false;                // at the first start
   bool mirrored = false;                   // the lower half's GPC is disabled: starts are turned by half the GPU
   int reset_group = 0;                     // GPUs of one group are reset together; 0: alone
+  int nvlinks = 0;                         // links of each GPU: to its reset group, without one to a switch
   std::optional<Bytes> total_memory;       // as the driver reports it
   std::vector<ProfileOverride> profiles;
 };
