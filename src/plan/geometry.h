@@ -6,8 +6,10 @@
 //  - at most one +me instance (the OFA and the shared JPEG engine are single);
 //  - beside an instance with +me.all only -me instances exist;
 //  - at most 8 GPU instances.
+// Each rule that holds for a set holds for all its subsets: plans may create in any order.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -17,6 +19,10 @@
 namespace partita::plan {
 
 using SliceMask = std::uint32_t;  // bit i = placement unit i
+
+inline constexpr int kMaxProfiles = 64;     // NVML knows 17; profiles beyond are never placed
+inline constexpr int kMaxGpuInstances = 8;  // per GPU
+inline constexpr int kMaxPlacementUnits = 32;
 
 struct GeometryPlacement {
   int start = 0;
@@ -29,6 +35,13 @@ struct GeometryProfile {
   int compute_slices = 0;
   int max_instances = 0;
   bool me = false, me_all = false, no_me = false;
+  int shape = 0;  // index in Geometry::shapes()
+};
+
+// Profiles with the same placements have one shape: which of them sits where makes no difference to the space left.
+struct Shape {
+  int size = 0;                           // placement units
+  std::vector<GeometryPlacement> places;  // masks in cells, descending start
 };
 
 class Geometry {
@@ -38,9 +51,31 @@ class Geometry {
   const std::vector<GeometryProfile>& profiles() const { return profiles_; }
   int units() const { return units_; }
 
+  // For the searches. A cell is a run of placement units that every placement covers together (RTX PRO: 3 units), so
+  // that all states of a GPU can be tabulated.
+  const std::vector<Shape>& shapes() const { return shapes_; }  // largest first, then fewest places
+  SliceMask to_cells(SliceMask units) const;
+  SliceMask cells_of(int profile, int start) const;
+  int cells() const { return cells_; }
+  // Units covered by an instance at `start`, whether or not the start is in the profile's list.
+  SliceMask units_of(int profile, int start) const;
+  bool legal(int profile, int start) const;
+  // How many places of each shape are free when `occupied` cells are taken; shapes().size() numbers.
+  const std::uint8_t* free_places(SliceMask occupied) const {
+    return free_.data() + static_cast<std::size_t>(occupied) * shapes_.size();
+  }
+
  private:
+  void find_cells();
+  void find_shapes();
+  void tabulate();
+
   std::vector<GeometryProfile> profiles_;
+  std::vector<Shape> shapes_;
+  std::array<std::uint8_t, kMaxPlacementUnits> cell_of_unit_{};
+  std::vector<std::uint8_t> free_;
   int units_ = 0;
+  int cells_ = 0;
 };
 
 // An instance at a place.
