@@ -1,9 +1,12 @@
 // The conductor of one node: implements api::Node over the driver, the ledger (SQLite) and the plan.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/node.h"
@@ -20,12 +23,22 @@ struct Options {
   std::filesystem::path state_dir;
   std::string name;  // host name or emulated node's name
   bool emulated = false;
-  // Resets GPUs: each argument in which "{bus-id}" stands is repeated or replaced by the PCI bus ids to reset.
+  // Resets GPUs, run without a shell: "{bus-id}" within an argument becomes the PCI bus ids joined by commas; an
+  // argument that is just "{bus-ids}" becomes one argument per PCI bus id. Called once for all GPUs of one apply.
   // Default: nvidia-smi --gpu-reset -i BUS-ID[,BUS-ID...].
   std::vector<std::string> reset_command = {"nvidia-smi", "--gpu-reset", "-i", "{bus-id}"};
+  std::chrono::milliseconds reset_timeout = std::chrono::minutes(5);
+  std::chrono::milliseconds hook_timeout = std::chrono::minutes(10);
+  // How long an operation waits for another one that holds node.lock.
+  std::chrono::milliseconds lock_timeout = std::chrono::minutes(10);
+  // For crash tests only: called after each driver call that changes something and after each database write.
+  std::function<void(std::string_view)> on_event;
 };
 
 // Opens the driver and the database. The lock is taken per operation, not here. References are kept.
 Result<std::unique_ptr<api::Node>> open_node(catalog::Catalog& catalog, const Clock& clock, Options options);
+
+// What doctor() answers, also where no node can be opened: a driver that is missing is its first finding.
+api::DoctorAnswer examine(catalog::Catalog& catalog, const Options& options);
 
 }  // namespace partita::node

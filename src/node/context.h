@@ -1,0 +1,31 @@
+// What one operation works with, from the moment it holds the lock.
+#pragma once
+
+#include <vector>
+
+#include "base/clock.h"
+#include "base/progress.h"
+#include "driver/driver.h"
+#include "node/epoch.h"
+#include "node/ledger.h"
+#include "node/node.h"
+#include "node/pins.h"
+
+namespace partita::node {
+
+struct Context {
+  driver::Driver& driver;
+  Ledger& ledger;
+  const Clock& clock;
+  const Options& options;
+  Epoch epoch;
+  Progress& progress;
+  bool adopt = false;
+  bool force = false;
+  std::vector<RefusedPlace> refused;  // destroys answered IN_USE in this operation
+};
+
+// The node as the driver tells it, with pins. Marks that no live instance bears out are dropped from the ledger.
+Result<layout::NodeState> read_node(Context& context);
+
+}  // namespace partita::node

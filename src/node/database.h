@@ -1,0 +1,51 @@
+// SQLite, as node/ needs it: values in, rows out, transactions, numbered migrations, errors as Error.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+
+namespace partita::node {
+
+using Value = std::variant<std::monostate, std::int64_t, std::string>;  // NULL, INTEGER, TEXT
+using Row = std::vector<Value>;
+
+class Database {
+ public:
+  enum class Access { read, write };
+  // For writing: makes the file and runs the migrations that it lacks (migrations[n] leads to version n+1). A newer
+  // version is `unavailable`, a damaged file too. For reading: changes nothing; the file must exist.
+  static Result<Database> open(const std::filesystem::path& file, Access access,
+                               std::span<const std::string_view> migrations);
+
+  Result<void> run(std::string_view sql, const Row& values = {});
+  Result<std::vector<Row>> query(std::string_view sql, const Row& values = {});
+  // Runs `work` in one transaction: all of it is stored, or nothing when it fails.
+  Result<void> transaction(const std::function<Result<void>()>& work);
+  // Whether a commit survives a power cut (true at first) or only the end of its process, which costs no disk sync.
+  Result<void> survive_power_cut(bool on);
+  std::int64_t last_insert_id() const;
+  int version() const { return version_; }
+
+  Database(Database&&) noexcept;
+  Database& operator=(Database&&) noexcept;
+  ~Database();
+
+ private:
+  struct Impl;
+  explicit Database(std::unique_ptr<Impl> impl);
+  Result<void> migrate(std::span<const std::string_view> migrations);
+
+  std::unique_ptr<Impl> impl_;
+  int version_ = 0;
+};
+
+}  // namespace partita::node

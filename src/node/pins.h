@@ -1,0 +1,40 @@
+// What must not be touched: busy by a process, foreign by the ledger.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "layout/layout.h"
+#include "node/records.h"
+
+namespace partita::node {
+
+// A GPU instance whose destroy the driver answered with IN_USE: busy, whatever its process list says.
+struct RefusedPlace {
+  std::string gpu;  // UUID
+  int start = 0;
+};
+
+struct PinOptions {
+  bool adopt = false;  // instances made by others count as ours
+  std::span<const RefusedPlace> refused;
+};
+
+// Fills GpuInstance::pins of every instance anew. Whatever `owned` does not list is foreign, one without compute
+// instances too.
+void set_pins(layout::NodeState& state, std::span<const OwnedInstance> owned, const PinOptions& options);
+
+// The live instances that `owned` does not list, as they would be listed.
+std::vector<OwnedInstance> foreign_instances(const layout::NodeState& state, std::span<const OwnedInstance> owned);
+// The marks that no live instance bears out.
+std::vector<OwnedInstance> stale_marks(const layout::NodeState& state, std::span<const OwnedInstance> owned);
+
+// "pid 4711 (python)".
+std::string to_string(const layout::Process& process);
+// "3g.20gb@4: pid 4711 (python), not made by partita".
+std::string describe_pins(const catalog::Board& board, const layout::GpuInstance& instance);
+// "GPU 3".
+std::string label(const layout::Gpu& gpu);
+
+}  // namespace partita::node

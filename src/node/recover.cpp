@@ -1,0 +1,122 @@
+#include "node/recover.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "node/executor.h"
+
+namespace partita::node {
+namespace {
+
+// A create that was under way when its process died: if the instance is there, it made it.
+Result<void> claim_in_flight(Context& context, const Operation& operation) {
+  if (operation.epoch != context.epoch) return {};
+  const layout::NodeState state = TRY(context.driver.state());
+  std::vector<OwnedInstance> made;
+  for (OwnedInstance instance : foreign_instances(state, TRY(context.ledger.owned(context.epoch)))) {
+    const bool ours = std::ranges::any_of(operation.steps, [&](const StepRecord& step) {
+      return step.kind == StepKind::create_gpu_instance && step.state == StepState::doing && step.gpu == instance.gpu &&
+             step.profile == instance.profile && step.start == instance.start;
+    });
+    instance.generation = operation.id;
+    if (ours) made.push_back(std::move(instance));
+  }
+  return context.ledger.own(context.epoch, made);
+}
+
+struct Aim {
+  std::vector<layout::GpuTarget> targets;
+  std::vector<Unfinished> out_of_reach;
+};
+
+Result<Aim> aim(const Operation& operation, bool forward, const layout::NodeState& state) {
+  Aim aim;
+  const auto leave = [&](const OperationGpu& gpu, std::string why) {
+    aim.out_of_reach.push_back({operation.id, gpu.gpu, Error{ErrorCode::driver, std::move(why), {}}});
+  };
+  for (const OperationGpu& gpu : operation.gpus) {
+    const LayoutRecord& layout = forward ? gpu.new_layout : gpu.old_layout;
+    const auto live = std::ranges::find(state.gpus, gpu.gpu, &layout::Gpu::uuid);
+    if (live == state.gpus.end())
+      leave(gpu, fmt::format("{} is not on this node any more", gpu.gpu));
+    else if (live->fault)
+      leave(gpu, fmt::format("{} ({}): {}", label(*live), live->uuid, *live->fault));
+    else if (!is_as(*live, layout, operation.skip_reset))
+      aim.targets.push_back(TRY(target_of(layout, *live)));
+  }
+  return aim;
+}
+
+int next_ordinal(const Operation& operation) {
+  int next = 1;
+  for (const StepRecord& step : operation.steps) next = std::max(next, step.ordinal + 1);
+  return next;
+}
+
+Result<void> walk(Context& context, Operation& operation, const TargetPlan& plan, const PlanOptions& options) {
+  for (const GpuWork& work : plan.works)  // NVLink peers that were not part of it before
+    if (std::ranges::find(operation.gpus, work.record.gpu, &OperationGpu::gpu) == operation.gpus.end())
+      operation.gpus.push_back(work.record);
+  std::vector<Action> actions = actions_of(plan.works, options, next_ordinal(operation));
+  TRY_VOID(context.ledger.replan(operation, records_of(actions)));
+  return Executor(context, operation, options, true).run(plan.works, std::move(actions));
+}
+
+Error both(const Error& first, const Error& second, bool forward) {
+  Error error = second;
+  error.details.push_back(fmt::format("{}: {}", forward ? "finishing it" : "rolling it back", first.message));
+  return error;
+}
+
+}  // namespace
+
+Result<std::vector<Unfinished>> settle(Context& context, Operation operation, bool forward) {
+  TRY_VOID(claim_in_flight(context, operation));
+  const layout::NodeState state = TRY(read_node(context));
+  Aim there = TRY(aim(operation, forward, state));
+  const PlanOptions options{.mode_only = false, .skip_reset = operation.skip_reset, .force = context.force};
+  const TargetPlan plan = TRY(plan_targets(state, there.targets, options));
+  operation.forward = forward;
+  TRY_VOID(walk(context, operation, plan, options));
+
+  std::vector<std::string> without;
+  for (const Unfinished& gpu : there.out_of_reach) without.push_back(gpu.gpu);
+  const layout::NodeState after = TRY(read_node(context));
+  TRY_VOID(verify(operation, forward, after, without));
+  if (there.out_of_reach.empty()) TRY_VOID(context.ledger.end(operation.id, !forward, context.clock.now()));
+  return std::move(there.out_of_reach);
+}
+
+Result<Recovered> recover(Context& context) {
+  Recovered recovered;
+  for (const Operation& operation : TRY(context.ledger.open_operations())) {
+    context.progress.note(fmt::format("settling {}", describe(operation)));
+    bool forward = operation.forward;
+    auto settled = settle(context, operation, forward);
+    if (!settled) {
+      const Error first = std::move(settled).error();
+      forward = !forward;
+      // The first try may have gone some steps: what the journal says now counts.
+      for (const Operation& again : TRY(context.ledger.open_operations()))
+        if (again.id == operation.id) settled = settle(context, again, forward);
+      if (!settled) {
+        const Error error = both(first, settled.error(), !forward);
+        for (const OperationGpu& gpu : operation.gpus) recovered.unfinished.push_back({operation.id, gpu.gpu, error});
+        continue;
+      }
+    }
+    if (settled->empty())
+      recovered.notes.push_back(fmt::format("{} {}", forward ? "finished" : "rolled back", describe(operation)));
+    std::ranges::move(*settled, std::back_inserter(recovered.unfinished));
+  }
+  return recovered;
+}
+
+std::string describe(const Operation& operation) {
+  const auto done = std::ranges::count(operation.steps, StepState::done, &StepRecord::state);
+  return fmt::format("the apply that pid {} ({}) left after {} of {} steps", operation.pid, operation.command, done,
+                     operation.steps.size());
+}
+
+}  // namespace partita::node

@@ -1,0 +1,89 @@
+#include "node/target.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "layout/profile_name.h"
+#include "node/pins.h"
+#include "node/records.h"
+#include "plan/pack.h"
+
+namespace partita::node {
+namespace {
+
+bool takes_part(const layout::Gpu& gpu) {
+  return !gpu.fault && gpu.mode && gpu.mode->current && gpu.board && gpu.board->has_mig();
+}
+
+Result<plan::DemandItem> item_of(const std::string& name, int count, const layout::NodeState& state,
+                                 std::vector<std::string>& warnings) {
+  if (count < 1)
+    return fail(ErrorCode::invalid, fmt::format("{}: expected a count of at least 1, found {}", name, count));
+  plan::DemandItem item{name, count, {}};
+  std::optional<Error> first_error;
+  bool found = false;
+  for (const layout::Gpu& gpu : state.gpus) {
+    item.on_gpu.emplace_back();
+    if (!takes_part(gpu)) continue;
+    auto match = layout::find_profile(*gpu.board, name);
+    if (!match) {
+      if (!first_error) first_error = std::move(match).error();
+      continue;
+    }
+    found = true;
+    item.on_gpu.back() = layout::WantedInstance{match->profile, std::nullopt, {match->compute}, std::nullopt};
+    if (!match->spelled_here) continue;
+    std::string warning = fmt::format("{} is called {} on this {}", name, *match->spelled_here, gpu.board->product);
+    if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(std::move(warning));
+  }
+  if (!found && first_error) return std::unexpected(std::move(*first_error));
+  return item;
+}
+
+}  // namespace
+
+Result<layout::NodeTarget> resolve_demand(const api::DemandRequest& request, const layout::NodeState& state,
+                                          bool force) {
+  if (request.demand.empty()) return fail(ErrorCode::invalid, "nothing is asked for");
+  if (std::ranges::none_of(state.gpus, takes_part)) {
+    std::vector<std::string> details;
+    for (const layout::Gpu& gpu : state.gpus)
+      details.push_back(fmt::format("{} ({}): {}", label(gpu), gpu.product,
+                                    gpu.fault  ? *gpu.fault
+                                    : gpu.mode ? "MIG mode is off"
+                                               : "no MIG on this board"));
+    return fail(ErrorCode::no_space, "no GPU of this node has MIG mode on", std::move(details));
+  }
+  layout::NodeTarget target;
+  std::vector<plan::DemandItem> items;
+  for (const auto& [name, count] : request.demand) items.push_back(TRY(item_of(name, count, state, target.warnings)));
+
+  std::vector<layout::Gpu> gpus = state.gpus;
+  if (force)
+    for (layout::Gpu& gpu : gpus)
+      for (layout::GpuInstance& instance : gpu.instances) instance.pins.clear();
+  for (const plan::GpuPlan& gpu_plan : TRY(plan::pack(gpus, items)).gpus) {
+    const auto gpu = std::ranges::find(state.gpus, gpu_plan.gpu, &layout::Gpu::uuid);
+    layout::Gpu after = *gpu;
+    after.instances = TRY(plan::replay(*gpu, plan::Geometry(*gpu->board), gpu_plan.steps));
+    target.gpus.push_back(TRY(target_of(record_of(after), after)));
+  }
+  return target;
+}
+
+Result<layout::NodeTarget> resolve_wanted(const api::Wanted& wanted, const layout::NodeState& state) {
+  if (const auto* request = std::get_if<api::LayoutRequest>(&wanted))
+    return layout::resolve(request->label, state, request->file);
+  if (const auto* request = std::get_if<api::CheckpointRequest>(&wanted))
+    return layout::read_checkpoint(request->text, request->file, state);
+  return fail(ErrorCode::internal, "a demand has no fixed target");
+}
+
+Result<layout::NodeTarget> resolve(const api::Wanted& wanted, const layout::NodeState& state, bool force) {
+  if (const auto* request = std::get_if<api::DemandRequest>(&wanted)) return resolve_demand(*request, state, force);
+  return resolve_wanted(wanted, state);
+}
+
+}  // namespace partita::node
