@@ -31,13 +31,14 @@ class Search {
     }
     int size = 0;
     for (std::size_t p = 0; p < counts.size(); ++p) {
-      if (counts[p] <= 0) continue;
-      tally_.add(static_cast<int>(p), counts[p]);
+      const int n = std::min(counts[p], 100);  // more than any GPU holds
+      if (n <= 0) continue;
+      tally_.add(static_cast<int>(p), n);
+      wanted_ += n;
       if (p >= geometry.profiles().size()) break;
       const auto shape = static_cast<std::size_t>(geometry.profiles()[p].shape);
-      need_[shape] = static_cast<std::int16_t>(std::min(need_[shape] + counts[p], 1000));
-      size += std::popcount(cells_of_shape(shape)) * counts[p];
-      wanted_ += counts[p];
+      need_[shape] = static_cast<std::int16_t>(need_[shape] + n);
+      size += std::popcount(cells_of_shape(shape)) * n;
     }
     const int free = geometry.cells() - std::popcount(occupied_);
     possible_ = wanted_ == 0 || (size <= free && tally_.allowed());

@@ -10,7 +10,7 @@ void Tally::add(int profile, int n) {
   }
   const auto& facts = geometry_->profiles()[static_cast<std::size_t>(profile)];
   auto& count = counts_[static_cast<std::size_t>(profile)];
-  count = static_cast<std::int16_t>(std::min(count + n, 1000));
+  count = static_cast<std::int16_t>(count + n);
   total_ += n;
   if (count > facts.max_instances) over_ = true;
   if (facts.me) me_ += n;

@@ -13,7 +13,7 @@ class Tally {
  public:
   explicit Tally(const Geometry& geometry) : geometry_(&geometry) {}
 
-  void add(int profile, int n = 1);
+  void add(int profile, int n = 1);  // n <= 100
   // Do the counts alone obey the rules (max_instances, +me, +me.all, number of instances)?
   bool allowed() const;
   // Would they still, with one more of this profile? Meaningful only while allowed().
