@@ -17,35 +17,11 @@
 #include <vector>
 
 #include "base/error.h"
+#include "emulator/engine/nvml_return.h"
+#include "emulator/engine/records.h"
 #include "emulator/engine/spec.h"
 
 namespace partita::emulator {
-
-enum NvmlReturn : int {
-  kSuccess = 0,
-  kUninitialized = 1,
-  kInvalidArgument = 2,
-  kNotSupported = 3,
-  kNoPermission = 4,
-  kNotFound = 6,
-  kInsufficientSize = 7,
-  kDriverNotLoaded = 9,
-  kTimeout = 10,
-  kGpuIsLost = 15,
-  kResetRequired = 16,
-  kInUse = 19,
-  kMemory = 20,
-  kNoData = 21,
-  kInsufficientResources = 23,
-  kVersionMismatch = 25,
-  kNotReady = 27,
-  kInvalidState = 29,
-  kUnknown = 999,
-};
-
-inline constexpr int kMaxGpus = 32;
-inline constexpr int kMaxGpuInstances = 15;  // ids 0..14, tied to the place
-inline constexpr int kMaxComputeInstances = 8;
 
 struct ComputeInstanceState {
   int id = 0, profile = 0 /* NVML compute profile */, start = 0, size = 0, slices = 0;
@@ -72,26 +48,39 @@ struct GpuState {
 
 class Engine {
  public:
-  // Makes folder/state and folder/root. `invalid` when the spec breaks a bound.
+  // Makes folder/state and folder/root. `invalid` when the spec breaks a bound or the folder holds a node already (then
+  // it is left as it is). The state appears whole or not at all.
   static Result<void> create(const std::filesystem::path& folder, const NodeSpec& spec);
-  // Maps folder/state. `not_found`, or `invalid` for a file that is no state, of another version, or damaged.
+  // Maps folder/state. `not_found`, or `invalid` for a file that is no state, of another version, or damaged. Brings
+  // the files under root/ up to date when a process was killed between its commit and them.
   static Result<Engine> open(const std::filesystem::path& folder);
 
   const NodeSpec& spec() const;
   std::uint64_t boot_id() const;  // changes at reboot
   GpuState gpu(int index) const;  // a consistent snapshot
 
-  // Who calls decides what is allowed: root, or a process that may open root/dev's mig/config capability.
+  // The same as plain records, for callers that count nanoseconds: no allocation and no system call, so holders may be
+  // dead. summary() has the mode and the counts only.
+  void snapshot(int gpu, GpuRecord& record) const;
+  GpuRecord summary(int gpu) const;
+  // How often this process's readers had to start again because a writer was faster.
+  std::uint64_t reader_retries() const;
+
+  // Changing things answers kNoPermission unless the caller is root or owns the node's folder; instances may also be
+  // changed by a process that may read the mig/config capability's device node. kDriverNotLoaded: the node was removed.
+  // Serial 0 means whichever instance has the id now.
   NvmlReturn set_mig_mode(int gpu, bool enabled, NvmlReturn& activation);
   NvmlReturn create_gpu_instance(int gpu, int profile_id, std::optional<int> start, GpuInstanceState& made);
   NvmlReturn destroy_gpu_instance(int gpu, int id, std::uint32_t serial);
   NvmlReturn create_compute_instance(int gpu, int gi, std::uint32_t gi_serial, int profile, std::optional<int> start,
                                      ComputeInstanceState& made);
   NvmlReturn destroy_compute_instance(int gpu, int gi, std::uint32_t gi_serial, int ci, std::uint32_t ci_serial);
-  // How many more of a profile could be created now (NVML's remaining capacity).
+  // How many more of a profile could be created now (NVML's remaining capacity); 0 for a profile that is not there.
   int remaining_capacity(int gpu, int profile_id) const;
+  int remaining_compute_capacity(int gpu, int gi, int profile) const;
 
-  // Holds end when their process does.
+  // Registers a process as user of a device; again: with this much memory. Ends when the process does.
+  // kInvalidArgument: no such process. kNotFound: no such instance. kMemory: more than the device has left.
   NvmlReturn hold(int gpu, int gi, int ci, pid_t pid, std::uint64_t memory_bytes);
 
   // Faults: the next `calls` calls of `function` ("*": any) on `gpu` (-1: any) answer `answer`.
@@ -105,7 +94,11 @@ class Engine {
   // Consumes one matching fault, if any; the ABI asks at the top of each function.
   std::optional<int> take_fault(std::string_view function, int gpu);
 
-  NvmlReturn reset(const std::vector<int>& gpus);  // kInUse when something runs, kInvalidArgument when a group is split
+  // The pending mode becomes the current one, instances go. kInUse when something runs, kInvalidArgument when a group
+  // is split, kGpuIsLost for a lost GPU: only a reboot brings it back.
+  NvmlReturn reset(const std::vector<int>& gpus);
+  // Instances and holders go, the boot id is new, lost GPUs are back; the MIG mode stays where the board keeps it.
+  // Faults stay: they are the tester's, not the machine's.
   void reboot();
   void set_lost(int gpu, bool lost);
 

@@ -55,6 +55,9 @@ struct GpuSpec {
   int compute_capability_major = 0, compute_capability_minor = 0;
   std::string architecture;  // "ampere"
   std::uint64_t bar1_mib = 0;
+  // NVLink: with a reset_group the links go straight to the group's other GPUs in turn (at least one each); without
+  // one, `nvlinks` links go to a switch.
+  int nvlinks = 0;
   std::vector<ProfileSpec> profiles;
 };
 
@@ -62,6 +65,7 @@ struct NodeSpec {
   std::string name, type;
   std::string driver_version;  // "550.90.07"
   std::string cuda_version;    // "12.4"
+  bool files = true;           // false: the state alone, nothing under root/ (benchmarks)
   std::vector<GpuSpec> gpus;   // at most 32
 };
 

@@ -1,0 +1,20 @@
+// What the emulated library offers besides NVML, for tests and tools that know they run on it.
+#pragma once
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Version of Partita that the library is from, "0.1.0".
+const char* partita_emulator_version(void);
+
+// How often readers of this process had to start again because a writer was faster; 0 before nvmlInit.
+unsigned long long partita_emulator_reader_retries(void);
+
+// Why the last nvmlInit of this process failed, in words ("" when it did not); NVML_ERROR_INSUFFICIENT_SIZE (7) when
+// `length` is too short.
+int partita_emulator_last_error(char* text, unsigned length);
+
+#ifdef __cplusplus
+}
+#endif

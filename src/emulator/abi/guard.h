@@ -1,0 +1,109 @@
+// The one way into the library: every exported function runs its body in guarded() or one of the on_*() forms. They
+// answer UNINITIALIZED before nvmlInit, take an injected fault of this function, check the handle, and turn any
+// exception into UNKNOWN.
+//
+// A MIG device handle names one compute instance. Functions say which handles they take: what the real library refuses
+// on a MIG device (readings of the whole board, PCI, minor, serial) answers NOT_SUPPORTED there.
+#pragma once
+
+#include <cstring>
+#include <string_view>
+
+#include "emulator/abi/handle.h"
+#include "emulator/abi/library.h"
+#include "emulator/abi/nvml_types.h"
+#include "emulator/engine/engine.h"
+
+namespace partita::emulator::abi {
+
+// A handle that was found valid. The record is loaded only for MIG devices and instances.
+struct Target {
+  Engine& engine;
+  const GpuSpec& spec;
+  Handle handle;
+  GpuRecord summary;  // mode and counts
+
+  bool is_mig() const { return handle.kind == HandleKind::mig_device; }
+};
+// The instances behind a MIG device or instance handle; `compute` is null for a GPU instance handle.
+struct Instances {
+  GpuRecord record;
+  const InstanceRecord* gpu_instance = nullptr;
+  const ComputeRecord* compute = nullptr;
+};
+
+enum class Takes { gpus, gpus_and_mig_devices, mig_devices };
+
+// Finds the instances of a handle in the record; false when they are gone.
+bool find_instances(const Engine& engine, const Handle& handle, Instances& found);
+
+template <class Body>
+Return guarded(const char* function, int gpu, Body body) noexcept {
+  try {
+    Engine* engine = current_engine();
+    if (engine == nullptr) return kUninitialized;
+    if (const auto fault = engine->take_fault(function, gpu)) return *fault;
+    return body(*engine);
+  } catch (...) {
+    return kUnknown;
+  }
+}
+
+inline bool has_gpu(const Engine& engine, int gpu) {
+  return gpu >= 0 && static_cast<std::size_t>(gpu) < engine.spec().gpus.size();
+}
+
+// Runs body(Target) for a GPU or MIG device handle.
+template <class Body>
+Return on_device(const char* function, const void* device, Takes takes, Body body) noexcept {
+  const Handle handle = unpack(device);
+  return guarded(function, handle.gpu, [&](Engine& engine) -> Return {
+    const bool mig = handle.kind == HandleKind::mig_device;
+    if (!mig && (handle.kind != HandleKind::gpu || handle.serial != kGpuSerial)) return kInvalidArgument;
+    if (!has_gpu(engine, handle.gpu)) return kInvalidArgument;
+    if (mig && takes == Takes::gpus) return kNotSupported;
+    if (!mig && takes == Takes::mig_devices) return kInvalidArgument;
+    Target target{engine, engine.spec().gpus[static_cast<std::size_t>(handle.gpu)], handle, engine.summary(handle.gpu)};
+    if (target.summary.lost != 0) return kGpuIsLost;
+    return body(target);
+  });
+}
+
+// Runs body(Target, Instances) for a GPU instance or compute instance handle.
+template <class Body>
+Return on_instance(const char* function, const void* instance, HandleKind kind, Body body) noexcept {
+  const Handle handle = unpack(instance);
+  return guarded(function, handle.gpu, [&](Engine& engine) -> Return {
+    if (handle.kind != kind || !has_gpu(engine, handle.gpu)) return kInvalidArgument;
+    Target target{engine, engine.spec().gpus[static_cast<std::size_t>(handle.gpu)], handle, engine.summary(handle.gpu)};
+    if (target.summary.lost != 0) return kGpuIsLost;
+    Instances found;
+    if (!find_instances(engine, handle, found)) return kNotFound;
+    return body(target, found);
+  });
+}
+
+inline Return copy_text(std::string_view text, char* to, unsigned length) {
+  if (to == nullptr) return kInvalidArgument;
+  if (length <= text.size()) return kInsufficientSize;
+  std::memcpy(to, text.data(), text.size());
+  to[text.size()] = '\0';
+  return kSuccess;
+}
+
+template <std::size_t N>
+void put_text(char (&to)[N], std::string_view text) {
+  const std::size_t length = text.size() < N ? text.size() : N - 1;
+  std::memcpy(to, text.data(), length);
+  std::memset(to + length, 0, N - length);
+}
+
+// Memory of an instance of the profile: where its own figure is not known, its share of the GPU by memory slices.
+inline unsigned long long memory_mib(const GpuSpec& gpu, const ProfileSpec& profile) {
+  if (profile.memory_mib != 0 || gpu.memory_slices == 0) return profile.memory_mib;
+  return gpu.memory_mib * static_cast<unsigned>(profile.memory_slices) / static_cast<unsigned>(gpu.memory_slices);
+}
+
+inline unsigned to_unsigned(int value) { return value < 0 ? 0u : static_cast<unsigned>(value); }
+
+}  // namespace partita::emulator::abi

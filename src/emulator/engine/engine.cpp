@@ -1,0 +1,289 @@
+#include "emulator/engine/engine.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "emulator/engine/engine_impl.h"
+#include "emulator/engine/processes.h"
+#include "emulator/engine/rules.h"
+#include "emulator/engine/spec_codec.h"
+#include "emulator/engine/uuid.h"
+
+namespace partita::emulator {
+
+namespace {
+
+std::uint64_t new_boot_id() {
+  std::uint64_t id = 0;
+  while (id == 0) {
+    if (::getrandom(&id, sizeof id, 0) != sizeof id) id = static_cast<std::uint64_t>(::getpid()) + 1;
+  }
+  return id;
+}
+
+ComputeInstanceState to_state(const ComputeRecord& record) {
+  return {record.id,    record.profile, record.start, record.size, record.slices, "MIG-" + to_text(record.uuid),
+          record.serial};
+}
+
+GpuInstanceState to_state(const GpuSpec& gpu, const InstanceRecord& record) {
+  const ProfileSpec& profile = gpu.profiles[record.profile];
+  GpuInstanceState state{record.id, profile.nvml_profile, profile.id, record.start, record.size, record.serial, {}};
+  for (std::size_t i = 0; i < record.compute_count; ++i) state.compute.push_back(to_state(record.compute[i]));
+  return state;
+}
+
+// Ids ascend, so that lists come out as the driver gives them.
+template <class Record, std::size_t N, class Count>
+Record& insert_by_id(std::array<Record, N>& records, Count& count, const Record& made) {
+  auto* begin = records.data();
+  auto* at = std::find_if(begin, begin + count, [&](const Record& r) { return r.id > made.id; });
+  std::copy_backward(at, begin + count, begin + count + 1);
+  ++count;
+  return *at = made;
+}
+
+template <class Record, std::size_t N, class Count>
+void erase_id(std::array<Record, N>& records, Count& count, int id) {
+  auto* end = std::remove_if(records.data(), records.data() + count, [&](const Record& r) { return r.id == id; });
+  count = static_cast<Count>(end - records.data());
+}
+
+std::uint32_t take_serial(NodeRecord& node) {
+  const std::uint32_t serial = node.next_serial++;
+  if (node.next_serial == 0) node.next_serial = 1;
+  return serial;
+}
+
+}  // namespace
+
+Engine::Impl::Impl(std::filesystem::path where, NodeSpec what, std::unique_ptr<StateFile> state)
+    : folder(std::move(where)), spec(std::move(what)), file(std::move(state)), files(folder, spec) {
+  struct stat info{};
+  if (::stat(folder.c_str(), &info) == 0) owner = info.st_uid;
+  driver_major = std::atoi(spec.driver_version.c_str());
+}
+
+void Engine::Impl::snapshot(int index, GpuRecord& record) const {
+  file->read_gpu(index, record);
+  const std::size_t known = gpu(index).profiles.size();
+  for (std::size_t i = 0; i < record.instance_count; ++i) {
+    if (record.instances[i].profile >= known) record.instance_count = static_cast<std::uint8_t>(i);  // damaged state
+  }
+}
+
+bool Engine::Impl::may_change_mode() const {
+  const uid_t user = ::geteuid();
+  return user == 0 || user == owner;
+}
+
+bool Engine::Impl::may_change_instances() const {
+  if (may_change_mode()) return true;
+  const auto node = folder / "root/dev/nvidia-caps" / ("nvidia-cap" + std::to_string(kConfigMinor));
+  return ::faccessat(AT_FDCWD, node.c_str(), R_OK, AT_EACCESS) == 0;
+}
+
+NvmlReturn Engine::Impl::refuses_instances(int index) const {
+  if (!has(index)) return kInvalidArgument;
+  const GpuRecord now = file->read_gpu_summary(index);
+  if (now.lost != 0) return kGpuIsLost;
+  if (gpu(index).units == 0 || now.mig_current == 0) return kNotSupported;
+  return may_change_instances() ? kSuccess : kNoPermission;
+}
+
+void Engine::Impl::commit(StateFile::Transaction& turn, bool instances_changed) {
+  if (!instances_changed || !spec.files) return turn.commit();
+  const std::uint64_t before = turn.node().change;
+  const std::uint64_t after = ++turn.node().change;
+  const bool current = file->files_change() == before;
+  turn.commit();
+  if (!current) return repair_files();
+  bool good = true;
+  for (const int index : turn.changed_gpus()) good = files.write_instances(index, turn.gpu(index)) && good;
+  if (good) file->set_files_change(after);
+}
+
+void Engine::Impl::repair_files() {
+  const NodeRecord node = file->read_node();
+  bool good = files.write_fixed(node);
+  GpuRecord record;
+  for (int index = 0; good && has(index); ++index) {
+    snapshot(index, record);
+    good = files.write_instances(index, record);
+  }
+  if (good) file->set_files_change(node.change);
+}
+
+Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+Engine::~Engine() = default;
+
+Result<void> Engine::create(const std::filesystem::path& folder, const NodeSpec& spec) {
+  TRY_VOID(check(spec));
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail(ErrorCode::denied, folder.string() + ": cannot make the node's folder: " + error.message());
+  std::vector<GpuRecord> gpus(spec.gpus.size());
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    gpus[i].mig_current = gpus[i].mig_pending = spec.gpus[i].units > 0 && spec.gpus[i].mig_enabled ? 1 : 0;
+  }
+  NodeRecord node;
+  node.boot_id = new_boot_id();
+  node.change = 1;  // the files under root/ are behind until the first open() writes them
+  TRY_VOID(StateFile::create(folder, encode(spec), gpus, node));
+  TRY(open(folder));
+  return {};
+}
+
+Result<Engine> Engine::open(const std::filesystem::path& folder) {
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(folder, error);
+  auto file = TRY(StateFile::open(error ? folder : absolute));
+  auto spec = TRY(decode(file->immutable()));
+  if (static_cast<int>(spec.gpus.size()) != file->gpu_count()) {
+    return fail(ErrorCode::invalid, folder.string() + ": damaged: the number of GPUs differs; start the node again");
+  }
+  TRY_VOID(check(spec));
+  Engine engine(std::make_unique<Impl>(error ? folder : absolute, std::move(spec), std::move(file)));
+  Impl& impl = *engine.impl_;
+  if (impl.spec.files && impl.file->writable() && impl.may_change_mode() &&
+      impl.file->files_change() != impl.file->read_node().change) {
+    const StateFile::Transaction turn(*impl.file);
+    if (turn && impl.file->files_change() != impl.file->read_node().change) impl.repair_files();
+  }
+  return engine;
+}
+
+const NodeSpec& Engine::spec() const { return impl_->spec; }
+std::uint64_t Engine::boot_id() const { return impl_->file->read_node().boot_id; }
+void Engine::snapshot(int gpu, GpuRecord& record) const { impl_->snapshot(gpu, record); }
+GpuRecord Engine::summary(int gpu) const { return impl_->file->read_gpu_summary(gpu); }
+std::uint64_t Engine::reader_retries() const { return impl_->file->retries(); }
+
+GpuState Engine::gpu(int index) const {
+  GpuRecord record;
+  impl_->snapshot(index, record);
+  GpuState state;
+  state.mig_current = record.mig_current != 0;
+  state.mig_pending = record.mig_pending != 0;
+  state.lost = record.lost != 0;
+  for (std::size_t i = 0; i < record.instance_count; ++i) {
+    state.instances.push_back(to_state(impl_->gpu(index), record.instances[i]));
+  }
+  for (std::size_t i = 0; i < record.holder_count; ++i) {
+    const HolderRecord& h = record.holders[i];
+    if (!process_lives(h.pid, h.start_time)) continue;
+    state.holders.push_back({h.pid, h.start_time, h.memory_bytes, h.gpu_instance, h.compute_instance});
+  }
+  return state;
+}
+
+NvmlReturn Engine::create_gpu_instance(int gpu, int profile_id, std::optional<int> start, GpuInstanceState& made) {
+  if (const NvmlReturn answer = impl_->refuses_instances(gpu); answer != kSuccess) return answer;
+  const GpuSpec& spec = impl_->gpu(gpu);
+  const ProfileSpec* profile = find_profile(spec, profile_id);
+  if (profile == nullptr) return kInvalidArgument;
+  StateFile::Transaction turn(*impl_->file);
+  if (!turn) return kDriverNotLoaded;
+  GpuRecord& record = turn.gpu(gpu);
+  if (record.mig_current == 0) return kNotSupported;
+  if (record.instance_count == 0 && whole_gpu_busy(record)) return kInUse;
+  int place = 0;
+  const NvmlReturn answer = choose_place(spec, record, *profile, start, impl_->driver_major, place);
+  if (answer != kSuccess) return answer;
+  InstanceRecord instance;
+  instance.serial = take_serial(turn.node());
+  instance.id = static_cast<std::uint8_t>(gpu_instance_id(spec, place, profile->size));
+  instance.profile = static_cast<std::uint8_t>(profile - spec.profiles.data());
+  instance.start = static_cast<std::uint8_t>(place);
+  instance.size = static_cast<std::uint8_t>(profile->size);
+  insert_by_id(record.instances, record.instance_count, instance);
+  impl_->commit(turn, true);
+  made = to_state(spec, instance);
+  return kSuccess;
+}
+
+NvmlReturn Engine::destroy_gpu_instance(int gpu, int id, std::uint32_t serial) {
+  if (const NvmlReturn answer = impl_->refuses_instances(gpu); answer != kSuccess) return answer;
+  StateFile::Transaction turn(*impl_->file);
+  if (!turn) return kDriverNotLoaded;
+  GpuRecord& record = turn.gpu(gpu);
+  const InstanceRecord* instance = record.instance(id);
+  if (instance == nullptr || (serial != 0 && instance->serial != serial)) return kNotFound;
+  if (instance->compute_count > 0 || instance_busy(record, id)) return kInUse;
+  erase_id(record.instances, record.instance_count, id);
+  impl_->commit(turn, true);
+  return kSuccess;
+}
+
+NvmlReturn Engine::create_compute_instance(int gpu, int gi, std::uint32_t gi_serial, int profile,
+                                           std::optional<int> start, ComputeInstanceState& made) {
+  if (const NvmlReturn answer = impl_->refuses_instances(gpu); answer != kSuccess) return answer;
+  const GpuSpec& spec = impl_->gpu(gpu);
+  StateFile::Transaction turn(*impl_->file);
+  if (!turn) return kDriverNotLoaded;
+  GpuRecord& record = turn.gpu(gpu);
+  InstanceRecord* instance = record.instance(gi);
+  if (instance == nullptr || (gi_serial != 0 && instance->serial != gi_serial)) return kNotFound;
+  const ComputeProfileSpec* kind = find_compute_profile(spec.profiles[instance->profile], profile);
+  if (kind == nullptr) return kNotSupported;
+  int place = 0;
+  const NvmlReturn answer = choose_compute_place(*instance, *kind, start, place);
+  if (answer != kSuccess) return answer;
+  ComputeRecord compute;
+  compute.serial = take_serial(turn.node());
+  compute.id = static_cast<std::uint8_t>(lowest_free_compute_id(*instance));
+  compute.profile = static_cast<std::uint8_t>(profile);
+  compute.start = static_cast<std::uint8_t>(place);
+  compute.size = static_cast<std::uint8_t>(kind->size);
+  compute.slices = static_cast<std::uint8_t>(kind->slices);
+  compute.syspipe = static_cast<std::uint8_t>(syspipe_of(spec, *instance, place));
+  compute.uuid = mig_uuid(spec.chip_id, spec.pdi, instance->id, compute.syspipe);
+  insert_by_id(instance->compute, instance->compute_count, compute);
+  impl_->commit(turn, true);
+  made = to_state(compute);
+  return kSuccess;
+}
+
+NvmlReturn Engine::destroy_compute_instance(int gpu, int gi, std::uint32_t gi_serial, int ci, std::uint32_t ci_serial) {
+  if (const NvmlReturn answer = impl_->refuses_instances(gpu); answer != kSuccess) return answer;
+  StateFile::Transaction turn(*impl_->file);
+  if (!turn) return kDriverNotLoaded;
+  GpuRecord& record = turn.gpu(gpu);
+  InstanceRecord* instance = record.instance(gi);
+  if (instance == nullptr || (gi_serial != 0 && instance->serial != gi_serial)) return kNotFound;
+  const ComputeRecord* compute = compute_of(*instance, ci);
+  if (compute == nullptr || (ci_serial != 0 && compute->serial != ci_serial)) return kNotFound;
+  if (compute_busy(record, gi, ci)) return kInUse;
+  erase_id(instance->compute, instance->compute_count, ci);
+  impl_->commit(turn, true);
+  return kSuccess;
+}
+
+int Engine::remaining_capacity(int gpu, int profile_id) const {
+  const ProfileSpec* profile = impl_->has(gpu) ? find_profile(impl_->gpu(gpu), profile_id) : nullptr;
+  if (profile == nullptr) return 0;
+  GpuRecord record;
+  impl_->snapshot(gpu, record);
+  return remaining_instances(impl_->gpu(gpu), record, *profile, impl_->driver_major);
+}
+
+int Engine::remaining_compute_capacity(int gpu, int gi, int profile) const {
+  if (!impl_->has(gpu)) return 0;
+  GpuRecord record;
+  impl_->snapshot(gpu, record);
+  const InstanceRecord* instance = record.instance(gi);
+  if (instance == nullptr) return 0;
+  const ComputeProfileSpec* kind = find_compute_profile(impl_->gpu(gpu).profiles[instance->profile], profile);
+  return kind == nullptr ? 0 : remaining_compute(*instance, *kind);
+}
+
+}  // namespace partita::emulator

@@ -1,0 +1,64 @@
+#include <algorithm>
+
+#include "emulator/engine/processes.h"
+#include "emulator/engine/state_file.h"
+
+namespace partita::emulator {
+
+namespace {
+
+void drop_dead_holders(GpuRecord& record) {
+  auto* end = std::remove_if(record.holders.data(), record.holders.data() + record.holder_count,
+                             [](const HolderRecord& h) { return !process_lives(h.pid, h.start_time); });
+  record.holder_count = static_cast<std::uint16_t>(end - record.holders.data());
+}
+
+}  // namespace
+
+StateFile::Transaction::Transaction(StateFile& file) : file_(file), locked_(file.lock()) {}
+
+StateFile::Transaction::~Transaction() {
+  if (locked_) file_.unlock();
+}
+
+GpuRecord& StateFile::Transaction::gpu(int index) {
+  for (auto& [gpu, record] : gpus_) {
+    if (gpu == index) return *record;
+  }
+  auto record = std::make_unique_for_overwrite<GpuRecord>();
+  file_.read_gpu(index, *record);
+  drop_dead_holders(*record);
+  return *gpus_.emplace_back(index, std::move(record)).second;
+}
+
+NodeRecord& StateFile::Transaction::node() {
+  if (!node_) node_ = file_.read_node();
+  return *node_;
+}
+
+FaultsRecord& StateFile::Transaction::faults() {
+  if (!faults_) faults_ = std::make_unique<FaultsRecord>(file_.read_faults());
+  return *faults_;
+}
+
+std::vector<int> StateFile::Transaction::changed_gpus() const {
+  std::vector<int> indices;
+  indices.reserve(gpus_.size());
+  for (const auto& [gpu, record] : gpus_) indices.push_back(gpu);
+  return indices;
+}
+
+void StateFile::Transaction::commit() {
+  std::uint64_t records = 0;
+  auto write = [&](int record, const void* data, std::size_t size) {
+    file_.write_idle(record, data, size);
+    records |= std::uint64_t{1} << record;
+  };
+  for (const auto& [gpu, record] : gpus_) write(gpu, record.get(), sizeof *record);
+  if (node_) write(file_.gpu_count_, &*node_, sizeof *node_);
+  if (faults_) write(file_.gpu_count_ + 1, faults_.get(), sizeof *faults_);
+  // Up to here readers see the old state, from the next store on the new one.
+  file_.flip(records);
+}
+
+}  // namespace partita::emulator
