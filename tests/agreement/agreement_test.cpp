@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <ostream>
 #include <stdexcept>
@@ -44,11 +45,20 @@ int random_profile(Random& random, const TwoOpinions& two) {
   return pick(random, 0, static_cast<int>(two.board().profiles.size()) - 1);
 }
 
+std::string random_compute_call(Random& random, TwoOpinions& two) {
+  const auto which = static_cast<std::size_t>(pick(random, 0, static_cast<int>(two.instances().size()) - 1));
+  const auto& kinds = two.board().profiles[static_cast<std::size_t>(two.instances()[which].profile)].compute;
+  if (kinds.empty()) return "";
+  const int kind = pick(random, 0, static_cast<int>(kinds.size()) - 1);
+  return two.create_compute(which, kind, pick(random, -1, two.board().compute_slices));
+}
+
 std::string random_call(Random& random, TwoOpinions& two) {
   const int way = pick(random, 0, 99);
   const int live = static_cast<int>(two.instances().size());
   if (way < 30 && live > 0) return two.destroy(static_cast<std::size_t>(pick(random, 0, live - 1)));
   if (way >= 95) return two.destroy_what_is_not(random);
+  if (way >= 80 && live > 0) return random_compute_call(random, two);
   const int profile = random_profile(random, two);
   return two.create(profile, random_start(random, two, profile));
 }
@@ -84,7 +94,7 @@ std::string random_plan(Random& random, TwoOpinions& two) {
     if (pick(random, 0, 3) == 0) want.start = target[i].start;
     wanted.push_back(std::move(want));
   }
-  return two.follow_plan(wanted, pinned);
+  return two.follow_plan(random, wanted, pinned);
 }
 
 std::string random_sequence(std::uint64_t seed, TwoOpinions& two) {
@@ -100,16 +110,20 @@ std::string random_sequence(std::uint64_t seed, TwoOpinions& two) {
   return two.clear();
 }
 
+// The first disagreement in sequences `first`, `first` + 1, ...; "" when there is none.
+std::string disagreement(TwoOpinions& two, std::uint64_t first, std::uint64_t sequences) {
+  for (std::uint64_t seed = first; seed < first + sequences; ++seed)
+    if (const std::string wrong = random_sequence(seed, two); !wrong.empty())
+      return fmt::format("PARTITA_SEED={}: {} after\n{}", seed, wrong, two.history());
+  return "";
+}
+
 void run(const Case& chosen, std::uint64_t sequences) {
   catalog::Catalog catalog = open_catalog();
   TwoOpinions two(catalog, chosen.board, chosen.settings);
   const char* only = std::getenv("PARTITA_SEED");
-  const std::uint64_t first = only ? std::strtoull(only, nullptr, 10) : 1;
-  if (only) sequences = 1;
-  for (std::uint64_t seed = first; seed < first + sequences; ++seed)
-    if (const std::string wrong = random_sequence(seed, two); !wrong.empty())
-      FAIL() << chosen.board << ' ' << chosen.settings << ", PARTITA_SEED=" << seed << ": " << wrong << " after\n"
-             << two.history();
+  EXPECT_EQ(disagreement(two, only ? std::strtoull(only, nullptr, 10) : 1, only ? 1 : sequences), "")
+      << chosen.board << ' ' << chosen.settings;
 }
 
 TEST_P(Agreement, OnEveryCallSequence) {
@@ -126,6 +140,23 @@ TEST(AgreementOfAllBoards, OnSomeCallSequences) {
   catalog::Catalog catalog = open_catalog();
   for (const catalog::BoardEntry& entry : catalog.boards())
     if ((*catalog.board(entry.id))->has_mig()) run(Case{entry.id.c_str()}, 100);
+}
+
+// A driver with other rules must be noticed, or agreement would mean nothing.
+TEST(Disagreement, IsNoticed) {
+  using emulator::GpuSpec;
+  const std::vector<std::function<void(GpuSpec&)>> lies = {
+      [](GpuSpec& gpu) { gpu.profiles[0].max_instances -= 1; },
+      [](GpuSpec& gpu) { gpu.profiles[1].me = false, gpu.profiles[1].max_instances = 2; },
+      [](GpuSpec& gpu) { gpu.profiles[2].starts.pop_back(), std::erase(gpu.profiles[2].driver_order, 6); },
+      [](GpuSpec& gpu) { std::ranges::reverse(gpu.profiles[3].driver_order); },
+      [](GpuSpec& gpu) { gpu.profiles[4].compute[0].max_instances -= 1; },
+  };
+  catalog::Catalog catalog = open_catalog();
+  for (std::size_t i = 0; i < lies.size(); ++i) {
+    TwoOpinions two(catalog, "a100-sxm4-40gb", "", lies[i]);
+    EXPECT_NE(disagreement(two, 1, 500), "") << "lie " << i;
+  }
 }
 
 }  // namespace

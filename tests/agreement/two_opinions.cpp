@@ -30,21 +30,23 @@ T need(Result<T> result) {
   return std::move(*result);
 }
 
+}  // namespace
+
 std::vector<Placed> with(std::vector<Placed> instances, const Placed& more) {
   instances.push_back(more);
   std::ranges::sort(instances, {}, &Placed::start);
   return instances;
 }
 
-}  // namespace
-
-TwoOpinions::TwoOpinions(catalog::Catalog& catalog, const std::string& board, const std::string& settings)
+TwoOpinions::TwoOpinions(catalog::Catalog& catalog, const std::string& board, const std::string& settings,
+                         const std::function<void(emulator::GpuSpec&)>& falsify)
     : board_(need(catalog.board(board))), geometry_(std::make_unique<plan::Geometry>(*board_)) {
   const std::string text = fmt::format("driver: \"999\"\ngpus: [{{board: {}, mig: enabled{}{}}}]", board,
                                        settings.empty() ? "" : ", ", settings);
   const emulator::NodeFile file = need(emulator::read_node_file(text, "test"));
   emulator::NodeSpec spec = need(emulator::compile(catalog, file, "test", "test"));
   spec.files = false;
+  if (falsify) falsify(spec.gpus[0]);
   std::string pattern = (std::filesystem::temp_directory_path() / "partita-agreement-XXXXXX").string();
   if (!::mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder");
   folder_ = pattern;
@@ -121,6 +123,25 @@ std::string TwoOpinions::destroy_what_is_not(Random& random) {
   return compare_state();
 }
 
+std::string TwoOpinions::create_compute(std::size_t which, int compute, int start) {
+  const Placed& placed = instances_[which];
+  const catalog::ComputeProfile& kind =
+      board_->profiles[static_cast<std::size_t>(placed.profile)].compute[static_cast<std::size_t>(compute)];
+  history_ +=
+      fmt::format("  create {}@{} in {}\n", kind.name, start, layout::name_at(*board_, placed.profile, placed.start));
+  const std::vector<plan::Step> step = {
+      {plan::Step::Kind::create_compute, placed.profile, placed.start, compute, start}};
+  const bool possible = plan::replay(as_layout({}), *geometry_, step).has_value();
+  const bool listed = std::ranges::find(kind.placements, start) != kind.placements.end();
+  const NvmlReturn expected = possible ? kSuccess : listed ? kInsufficientResources : kInvalidArgument;
+  const GpuInstanceState state = instance_at(placed);
+  emulator::ComputeInstanceState made;
+  const NvmlReturn answer = engine_->create_compute_instance(0, state.id, state.serial, kind.nvml_profile, start, made);
+  if (answer == expected) return "";
+  return fmt::format("the driver answers {}, the planner expects {}", emulator::nvml_return_name(answer),
+                     emulator::nvml_return_name(expected));
+}
+
 std::string TwoOpinions::compare_state() const {
   std::vector<Placed> driver;
   std::set<int> ids;
@@ -154,103 +175,6 @@ GpuInstanceState TwoOpinions::instance_at(const Placed& placed) const {
         state.profile == board_->profiles[static_cast<std::size_t>(placed.profile)].nvml_profile)
       return std::move(state);
   throw std::runtime_error("no such instance");
-}
-
-layout::Gpu TwoOpinions::as_layout(const std::vector<bool>& pinned) const {
-  layout::Gpu gpu;
-  gpu.uuid = engine_->spec().gpus[0].uuid;
-  gpu.board = board_;
-  gpu.mode = layout::MigMode{true, true};
-  for (std::size_t i = 0; i < instances_.size(); ++i) {
-    const Placed& placed = instances_[i];
-    const catalog::Profile& kind = board_->profiles[static_cast<std::size_t>(placed.profile)];
-    const GpuInstanceState state = instance_at(placed);
-    layout::GpuInstance instance{state.id, placed.profile, {state.start, state.size}, {}, {}};
-    for (const emulator::ComputeInstanceState& compute : state.compute) {
-      const auto found = std::ranges::find(kind.compute, compute.profile, &catalog::ComputeProfile::nvml_profile);
-      instance.compute.push_back({compute.id,
-                                  static_cast<int>(found - kind.compute.begin()),
-                                  {compute.start, compute.size},
-                                  compute.uuid,
-                                  std::nullopt});
-    }
-    if (i < pinned.size() && pinned[i]) instance.pins.push_back({layout::Pin::Reason::busy, "pid 1 (test)"});
-    gpu.instances.push_back(std::move(instance));
-  }
-  return gpu;
-}
-
-std::vector<int> TwoOpinions::compute_of(std::size_t which) const {
-  std::vector<int> indices;
-  const layout::Gpu gpu = as_layout({});
-  for (const layout::ComputeInstance& compute : gpu.instances[which].compute) indices.push_back(compute.profile);
-  std::ranges::sort(indices);
-  return indices;
-}
-
-std::string TwoOpinions::step(const plan::Step& step) {
-  const Placed placed{step.profile, step.start};
-  const catalog::Profile& kind = board_->profiles[static_cast<std::size_t>(step.profile)];
-  const auto compute_profile = [&] { return kind.compute[static_cast<std::size_t>(step.compute)].nvml_profile; };
-  NvmlReturn answer = kNotFound;
-  switch (step.kind) {
-    case plan::Step::Kind::create_gpu_instance: {
-      GpuInstanceState made;
-      answer = engine_->create_gpu_instance(0, id_of(step.profile), step.start, made);
-      if (answer == kSuccess) instances_ = with(instances_, placed);
-      break;
-    }
-    case plan::Step::Kind::destroy_gpu_instance: {
-      const GpuInstanceState state = instance_at(placed);
-      answer = engine_->destroy_gpu_instance(0, state.id, state.serial);
-      if (answer == kSuccess) std::erase(instances_, placed);
-      break;
-    }
-    case plan::Step::Kind::create_compute: {
-      const GpuInstanceState state = instance_at(placed);
-      emulator::ComputeInstanceState made;
-      answer = engine_->create_compute_instance(0, state.id, state.serial, compute_profile(), step.compute_start, made);
-      break;
-    }
-    case plan::Step::Kind::destroy_compute: {
-      const GpuInstanceState state = instance_at(placed);
-      for (const emulator::ComputeInstanceState& compute : state.compute)
-        if (compute.start == step.compute_start && compute.profile == compute_profile())
-          answer = engine_->destroy_compute_instance(0, state.id, state.serial, compute.id, compute.serial);
-      break;
-    }
-  }
-  if (answer != kSuccess)
-    return fmt::format("the driver answers {} to a planned step at {}", emulator::nvml_return_name(answer),
-                       layout::name_at(*board_, step.profile, step.start));
-  return compare_state();
-}
-
-std::string TwoOpinions::follow_plan(const std::vector<layout::WantedInstance>& wanted,
-                                     const std::vector<bool>& pinned) {
-  const layout::Gpu before = as_layout(pinned);
-  history_ += "  plan for";
-  for (const layout::WantedInstance& want : wanted)
-    history_ += " " + board_->profiles[static_cast<std::size_t>(want.profile)].name;
-  history_ += fmt::format(" beside {} pinned\n", std::ranges::count(pinned, true));
-  const Result<plan::GpuPlan> plan = plan::transition(before, *geometry_, wanted);
-  if (!plan) return "the planner finds no way to a layout that exists: " + plan.error().message;
-  const int counted =
-      plan->gpu_instances_destroyed + plan->gpu_instances_created + plan->compute_destroyed + plan->compute_created;
-  if (static_cast<std::size_t>(counted) != plan->steps.size()) return "the plan counts other steps than it has";
-  for (const plan::Step& step : plan->steps)
-    if (std::string wrong = this->step(step); !wrong.empty()) return wrong;
-  if (instances_ != plan->result) return "the plan's steps do not lead to its result";
-  for (std::size_t i = 0; i < before.instances.size(); ++i) {
-    const layout::GpuInstance& old = before.instances[i];
-    if (!old.pinned()) continue;
-    const Placed placed{old.profile, old.placement.start};
-    if (std::ranges::find(instances_, placed) == instances_.end()) return "the plan moved a pinned instance";
-  }
-  std::vector<int> have(board_->profiles.size()), want(board_->profiles.size());
-  for (const Placed& placed : instances_) ++have[static_cast<std::size_t>(placed.profile)];
-  for (const layout::WantedInstance& item : wanted) ++want[static_cast<std::size_t>(item.profile)];
-  return have == want ? "" : "the plan leads to other instances than wanted";
 }
 
 std::string TwoOpinions::clear() {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,10 +26,14 @@ inline int pick(Random& random, int from, int to) {  // the same on every machin
   return from + static_cast<int>(random() % static_cast<std::uint64_t>(to - from + 1));
 }
 
+// These and one more, by start.
+std::vector<plan::Placed> with(std::vector<plan::Placed> instances, const plan::Placed& more);
+
 class TwoOpinions {
  public:
-  // `settings`: more keys of the node file's entry, "mirrored: true".
-  TwoOpinions(catalog::Catalog& catalog, const std::string& board, const std::string& settings);
+  // `settings`: more keys of the node file's entry, "mirrored: true". `falsify` changes the driver's rules.
+  TwoOpinions(catalog::Catalog& catalog, const std::string& board, const std::string& settings,
+              const std::function<void(emulator::GpuSpec&)>& falsify = nullptr);
   ~TwoOpinions();
   TwoOpinions(const TwoOpinions&) = delete;
   TwoOpinions& operator=(const TwoOpinions&) = delete;
@@ -36,9 +42,12 @@ class TwoOpinions {
   std::string create(int profile, std::optional<int> start);
   std::string destroy(std::size_t which);           // of instances()
   std::string destroy_what_is_not(Random& random);  // an id that no instance has, or a serial of an earlier life
+  std::string create_compute(std::size_t which, int compute, int start);  // start: within the GPU instance
   std::string compare_capacity() const;
-  // Plans the way to `wanted`, replays it on the driver step by step, compares the result.
-  std::string follow_plan(const std::vector<layout::WantedInstance>& wanted, const std::vector<bool>& pinned);
+  // Plans the way to `wanted` and goes it on the driver step by step: first only a part of it and back again, as an
+  // apply that fails would, then all of it.
+  std::string follow_plan(Random& random, const std::vector<layout::WantedInstance>& wanted,
+                          const std::vector<bool>& pinned);
   std::string clear();
 
   // Indices in Profile::compute of the compute instances inside, ascending.
@@ -54,7 +63,9 @@ class TwoOpinions {
  private:
   int id_of(int profile) const;
   std::string compare_state() const;
+  std::string steps(std::span<const plan::Step> steps);
   std::string step(const plan::Step& step);
+  std::string compare_with_target(const layout::Gpu& before, const std::vector<layout::WantedInstance>& wanted) const;
   emulator::GpuInstanceState instance_at(const plan::Placed& placed) const;
   layout::Gpu as_layout(const std::vector<bool>& pinned) const;
 
