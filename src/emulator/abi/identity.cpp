@@ -1,0 +1,138 @@
+// What a device is: names, numbers, architecture, PCI.
+#include <cstring>
+
+#include "emulator/abi/guard.h"
+#include "emulator/abi/mig_index.h"
+#include "emulator/abi/pci_address.h"
+#include "emulator/engine/uuid.h"
+
+using namespace partita::emulator::abi;
+using namespace partita::emulator;
+
+namespace {
+
+constexpr unsigned kBrandNvidia = 14, kBrandNvidiaRtx = 13;
+
+// NVML_DEVICE_ARCH_* by compute capability.
+unsigned architecture(const GpuSpec& gpu) {
+  switch (gpu.compute_capability_major) {
+    case 8:
+      return gpu.compute_capability_minor == 9 ? 8 : 7;
+    case 9:
+      return 9;
+    case 10:
+    case 11:
+    case 12:
+      return 10;
+    default:
+      return 0xffffffff;
+  }
+}
+
+// A MIG device is called by its compute instance: "NVIDIA A100-SXM4-40GB MIG 1c.3g.20gb".
+std::string mig_name(const GpuSpec& gpu, const Instances& found) {
+  const ProfileSpec& profile = gpu.profiles[found.gpu_instance->profile];
+  for (const ComputeProfileSpec& compute : profile.compute) {
+    if (compute.nvml_profile == found.compute->profile) return gpu.product + " MIG " + compute.name;
+  }
+  return gpu.product + " MIG " + profile.name;
+}
+
+// The first two versions of the struct end earlier: with the device id, and with the subsystem id.
+Return old_pci_info(const char* function, const void* device, void* pci, std::size_t size) noexcept {
+  return on_device(function, device, Takes::gpus, [&](const Target& target) -> Return {
+    if (pci == nullptr) return kInvalidArgument;
+    const PciInfo info = pci_info(target.spec);
+    std::memcpy(pci, &info, size);
+    return kSuccess;
+  });
+}
+
+template <class T, class Value>
+Return give(T* to, Value value) {
+  if (to == nullptr) return kInvalidArgument;
+  *to = static_cast<T>(value);
+  return kSuccess;
+}
+
+}  // namespace
+
+NVML_EXPORT nvmlDeviceGetName(DeviceHandle device, char* name, unsigned length) {
+  return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
+    if (!target.is_mig()) return copy_text(target.spec.product, name, length);
+    Instances found;
+    if (!find_instances(target.engine, target.handle, found)) return kNotFound;
+    return copy_text(mig_name(target.spec, found), name, length);
+  });
+}
+
+NVML_EXPORT nvmlDeviceGetUUID(DeviceHandle device, char* uuid, unsigned length) {
+  return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
+    if (!target.is_mig()) return copy_text(target.spec.uuid, uuid, length);
+    Instances found;
+    if (!find_instances(target.engine, target.handle, found)) return kNotFound;
+    return copy_text("MIG-" + to_text(found.compute->uuid), uuid, length);
+  });
+}
+
+NVML_EXPORT nvmlDeviceGetIndex(DeviceHandle device, unsigned* index) {
+  return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
+    if (!target.is_mig()) return give(index, target.handle.gpu);
+    Instances found;
+    if (!find_instances(target.engine, target.handle, found)) return kNotFound;
+    return give(index, mig_index_of(found.record, target.handle));
+  });
+}
+
+NVML_EXPORT nvmlDeviceGetMinorNumber(DeviceHandle device, unsigned* minor) {
+  return on_device(__func__, device, Takes::gpus, [&](const Target& target) { return give(minor, target.spec.minor); });
+}
+
+NVML_EXPORT nvmlDeviceGetSerial(DeviceHandle device, char* serial, unsigned length) {
+  return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
+    return target.spec.serial.empty() ? Return{kNotSupported} : copy_text(target.spec.serial, serial, length);
+  });
+}
+
+NVML_EXPORT nvmlDeviceGetBrand(DeviceHandle device, unsigned* brand) {
+  return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) {
+    return give(brand, target.spec.product.find("RTX") == std::string::npos ? kBrandNvidia : kBrandNvidiaRtx);
+  });
+}
+
+NVML_EXPORT nvmlDeviceGetArchitecture(DeviceHandle device, unsigned* found) {
+  return on_device(__func__, device, Takes::gpus_and_mig_devices,
+                   [&](const Target& target) { return give(found, architecture(target.spec)); });
+}
+
+NVML_EXPORT nvmlDeviceGetCudaComputeCapability(DeviceHandle device, int* major, int* minor) {
+  return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
+    if (major == nullptr || minor == nullptr) return kInvalidArgument;
+    *major = target.spec.compute_capability_major;
+    *minor = target.spec.compute_capability_minor;
+    return kSuccess;
+  });
+}
+
+NVML_EXPORT nvmlDeviceGetPciInfo(DeviceHandle device, void* pci) {
+  return old_pci_info(__func__, device, pci, offsetof(PciInfo, pci_subsystem_id));
+}
+NVML_EXPORT nvmlDeviceGetPciInfo_v2(DeviceHandle device, void* pci) {
+  return old_pci_info(__func__, device, pci, offsetof(PciInfo, bus_id));
+}
+NVML_EXPORT nvmlDeviceGetPciInfo_v3(DeviceHandle device, PciInfo* pci) {
+  return on_device(__func__, device, Takes::gpus,
+                   [&](const Target& target) { return give(pci, pci_info(target.spec)); });
+}
+
+NVML_EXPORT nvmlDeviceGetPciInfoExt(DeviceHandle device, PciInfoExt* pci) {
+  return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
+    if (pci == nullptr) return kInvalidArgument;
+    if (pci->version != version_of<PciInfoExt>(1)) return kVersionMismatch;
+    const PciInfo info = pci_info(target.spec);
+    *pci = {pci->version,          info.domain,     info.bus,   info.device, info.pci_device_id,
+            info.pci_subsystem_id, 3 /* display */, 2 /* 3D */, {}};
+    put_text(pci->bus_id, info.bus_id);
+    return kSuccess;
+  });
+}

@@ -1,0 +1,131 @@
+// MIG mode, and MIG devices: pairs of a GPU instance and a compute instance of it.
+#include "emulator/abi/guard.h"
+#include "emulator/abi/mig_index.h"
+
+using namespace partita::emulator::abi;
+using namespace partita::emulator;
+
+namespace {
+
+const ComputeProfileSpec* compute_profile(const ProfileSpec& profile, int nvml_profile) {
+  for (const ComputeProfileSpec& compute : profile.compute) {
+    if (compute.nvml_profile == nvml_profile) return &compute;
+  }
+  return nullptr;
+}
+
+Return attributes_of(const char* function, const void* device, Attributes* attributes) noexcept {
+  return on_device(function, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
+    if (attributes == nullptr) return kInvalidArgument;
+    if (!target.is_mig()) return kNotSupported;
+    Instances found;
+    if (!find_instances(target.engine, target.handle, found)) return kNotFound;
+    const ProfileSpec& profile = target.spec.profiles[found.gpu_instance->profile];
+    const ComputeProfileSpec* compute = compute_profile(profile, found.compute->profile);
+    *attributes = {to_unsigned(compute != nullptr && compute->sm != 0 ? compute->sm : profile.sm),
+                   to_unsigned(profile.copy),
+                   to_unsigned(profile.decoder),
+                   to_unsigned(profile.encoder),
+                   to_unsigned(profile.jpeg),
+                   to_unsigned(profile.ofa),
+                   to_unsigned(profile.compute_slices),
+                   found.compute->slices,
+                   memory_mib(target.spec, profile)};
+    return kSuccess;
+  });
+}
+
+bool mig_is_on(const Target& target) { return target.spec.units > 0 && target.summary.mig_current != 0; }
+
+// At most one MIG device per compute slice.
+unsigned most_mig_devices(const Target& target) {
+  return mig_is_on(target) ? to_unsigned(target.spec.compute_slices) : 0;
+}
+
+template <class Choose>
+Return instance_number(const char* function, const void* device, unsigned* id, Choose choose) noexcept {
+  return on_device(function, device, Takes::mig_devices, [&](const Target& target) -> Return {
+    if (id == nullptr) return kInvalidArgument;
+    Instances found;
+    if (!find_instances(target.engine, target.handle, found)) return kNotFound;
+    *id = choose(found);
+    return kSuccess;
+  });
+}
+
+}  // namespace
+
+NVML_EXPORT nvmlDeviceGetMigMode(DeviceHandle device, unsigned* current, unsigned* pending) {
+  return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
+    if (current == nullptr || pending == nullptr) return kInvalidArgument;
+    if (target.spec.units == 0) return kNotSupported;
+    *current = target.summary.mig_current;
+    *pending = target.summary.mig_pending;
+    return kSuccess;
+  });
+}
+
+NVML_EXPORT nvmlDeviceSetMigMode(DeviceHandle device, unsigned mode, Return* activation) {
+  return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
+    if (mode > 1 || activation == nullptr) return kInvalidArgument;
+    NvmlReturn outcome = kSuccess;
+    const NvmlReturn answer = target.engine.set_mig_mode(target.handle.gpu, mode == 1, outcome);
+    if (answer == kSuccess) *activation = outcome;
+    return answer;
+  });
+}
+
+NVML_EXPORT nvmlDeviceIsMigDeviceHandle(DeviceHandle device, unsigned* is_mig) {
+  return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
+    if (is_mig == nullptr) return kInvalidArgument;
+    *is_mig = target.is_mig() ? 1 : 0;
+    return kSuccess;
+  });
+}
+
+NVML_EXPORT nvmlDeviceGetGpuInstanceId(DeviceHandle device, unsigned* id) {
+  return instance_number(__func__, device, id, [](const Instances& found) { return found.gpu_instance->id; });
+}
+
+NVML_EXPORT nvmlDeviceGetComputeInstanceId(DeviceHandle device, unsigned* id) {
+  return instance_number(__func__, device, id, [](const Instances& found) { return found.compute->id; });
+}
+
+NVML_EXPORT nvmlDeviceGetMaxMigDeviceCount(DeviceHandle device, unsigned* count) {
+  return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
+    if (count == nullptr) return kInvalidArgument;
+    *count = most_mig_devices(target);
+    return kSuccess;
+  });
+}
+
+NVML_EXPORT nvmlDeviceGetMigDeviceHandleByIndex(DeviceHandle device, unsigned index, DeviceHandle* mig_device) {
+  return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
+    if (mig_device == nullptr) return kInvalidArgument;
+    if (!mig_is_on(target)) return kNotSupported;
+    if (index >= most_mig_devices(target)) return kInvalidArgument;
+    GpuRecord record;
+    target.engine.snapshot(target.handle.gpu, record);
+    const bool found = any_mig_device(record, [&](int at, const InstanceRecord& gi, const ComputeRecord& ci) {
+      if (static_cast<unsigned>(at) != index) return false;
+      *mig_device = pack({HandleKind::mig_device, target.handle.gpu, gi.id, ci.id, ci.serial});
+      return true;
+    });
+    return found ? kSuccess : kNotFound;
+  });
+}
+
+NVML_EXPORT nvmlDeviceGetDeviceHandleFromMigDeviceHandle(DeviceHandle mig_device, DeviceHandle* device) {
+  return on_device(__func__, mig_device, Takes::mig_devices, [&](const Target& target) -> Return {
+    if (device == nullptr) return kInvalidArgument;
+    *device = gpu_handle(target.handle.gpu);
+    return kSuccess;
+  });
+}
+
+NVML_EXPORT nvmlDeviceGetAttributes(DeviceHandle device, Attributes* attributes) {
+  return attributes_of(__func__, device, attributes);
+}
+NVML_EXPORT nvmlDeviceGetAttributes_v2(DeviceHandle device, Attributes* attributes) {
+  return attributes_of(__func__, device, attributes);
+}
