@@ -1,0 +1,55 @@
+// What every verb needs: where and how to print, the catalog, the node, the files that are given.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "api/node.h"
+#include "base/clock.h"
+#include "catalog/catalog.h"
+#include "cli/parse.h"
+#include "cli/terminal.h"
+
+namespace partita::cli {
+
+enum class Format { table, json, yaml };
+
+// The -o given, or `otherwise`. `invalid` names the formats.
+Result<Format> format_of(const Parsed& parsed, Format otherwise = Format::table);
+
+Look output_look(const Parsed& parsed);
+
+// Writes to standard output and flushes; `unavailable` when it cannot be written.
+Result<void> print(std::string_view text);
+// JSON text as -o json or -o yaml prints it.
+Result<void> print_json(Format format, const std::string& json);
+
+// Prints an error to standard error (drawn, or as JSON or YAML by -o) and returns its exit status.
+int print_error(const Parsed* parsed, const Error& error);
+
+Result<catalog::Catalog> open_catalog(const Parsed& parsed);
+
+// An open node with what it refers to.
+struct Session {
+  catalog::Catalog catalog;
+  SystemClock clock;
+  api::Caller caller;
+  std::unique_ptr<api::Node> node;
+};
+
+// The node of this machine, or the one of --emulate, started if it is absent. `unavailable` without a driver shows the
+// --emulate form.
+Result<std::unique_ptr<Session>> open_session(const Parsed& parsed);
+
+// The path of this program.
+Result<std::filesystem::path> own_path();
+
+// What -f, -c, -k, --demand and the flags of plan, apply, assert and restore ask for.
+Result<api::ChangeOptions> change_options(const Parsed& parsed);
+Result<api::Wanted> wanted_layout(const Parsed& parsed, bool demand_allowed);
+// "3g.20gb=2,1g.5gb=4".
+Result<api::DemandRequest> parse_demand(std::string_view text);
+
+}  // namespace partita::cli

@@ -1,0 +1,103 @@
+// What status, plan and apply show of one instance: its name, its holder, its cell in a bar.
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/draw.h"
+
+namespace partita::cli {
+namespace {
+
+std::string process_text(const layout::Process& process) {
+  std::string out = "pid " + std::to_string(process.pid);
+  if (!process.name.empty()) out += " (" + printable(process.name) + ")";
+  if (process.memory) out += " " + to_string(*process.memory);
+  return out;
+}
+
+std::vector<const layout::Process*> processes_on(const layout::Gpu& gpu, const layout::GpuInstance& instance) {
+  std::vector<const layout::Process*> out;
+  for (const auto& process : gpu.processes)
+    if (process.gpu_instance == instance.id) out.push_back(&process);
+  return out;
+}
+
+const layout::Pin* pin_for(const layout::GpuInstance& instance, layout::Pin::Reason reason) {
+  const auto found = std::ranges::find(instance.pins, reason, &layout::Pin::reason);
+  return found == instance.pins.end() ? nullptr : &*found;
+}
+
+std::string brief_processes(const std::vector<const layout::Process*>& processes) {
+  if (processes.size() > 1) return std::to_string(processes.size()) + " processes";
+  const auto& process = *processes.front();
+  return process.name.empty() ? "pid " + std::to_string(process.pid)
+                              : printable(process.name) + " " + std::to_string(process.pid);
+}
+
+}  // namespace
+
+Holding holding_of(const Look& look, const layout::Gpu& gpu, const layout::GpuInstance& instance) {
+  using Reason = layout::Pin::Reason;
+  Holding out;
+  out.mark = " ";
+  std::vector<std::string> parts;
+  if (const auto* foreign = pin_for(instance, Reason::foreign)) {
+    out.tone = Tone::foreign;
+    out.mark = look.unicode ? "○" : "?";
+    out.brief = "foreign";
+    parts.push_back(printable(foreign->holder));
+  }
+  if (const auto* lease = pin_for(instance, Reason::leased)) {
+    out.tone = Tone::leased;
+    out.mark = look.unicode ? "◆" : "+";
+    out.brief = printable(lease->holder);
+    if (out.brief.starts_with("lease ")) out.brief.erase(0, 6);
+    parts.insert(parts.begin(), printable(lease->holder));
+  }
+  const auto processes = processes_on(gpu, instance);
+  const auto* busy = pin_for(instance, Reason::busy);
+  if (busy || !processes.empty()) {
+    out.tone = Tone::busy;
+    out.mark = look.unicode ? "●" : "*";
+    out.brief = processes.empty() ? printable(busy->holder) : brief_processes(processes);
+    std::vector<std::string> texts;
+    for (const auto* process : processes) texts.push_back(process_text(*process));
+    if (processes.empty()) texts.push_back(printable(busy->holder));
+    parts.insert(parts.begin(), texts.begin(), texts.end());
+  }
+  out.whole = parts.empty() ? "idle" : join(parts, ", ");
+  return out;
+}
+
+std::string name_that_fits(const std::string& name, int columns) {
+  if (width_of(name) <= columns) return name;
+  const auto gb = name.find("gb");
+  const auto dot = name.rfind('.', gb);
+  if (gb == std::string::npos || dot == std::string::npos) return name;
+  return name.substr(0, dot) + name.substr(gb + 2);
+}
+
+std::string profile_name(const catalog::Board* board, int profile) {
+  if (!board || profile < 0 || static_cast<std::size_t>(profile) >= board->profiles.size()) return "?";
+  return board->profiles[static_cast<std::size_t>(profile)].name;
+}
+
+std::vector<BarCell> instance_cells(const Look& look, const layout::Gpu& gpu, int wide) {
+  std::vector<BarCell> out;
+  for (const auto& instance : gpu.instances) {
+    const auto holding = holding_of(look, gpu, instance);
+    const int columns = instance.placement.size * wide - 1;
+    std::string title = holding.mark + name_that_fits(profile_name(gpu.board.get(), instance.profile), columns - 1);
+    std::string below = " " + (holding.brief.empty() ? "idle" : holding.brief);
+    if (instance.compute.empty()) below = " bare";
+    if (instance.compute.size() > 1) title += " " + count_of(instance.compute.size(), "CI");
+    out.push_back({instance.placement.start, instance.placement.size, {title, below}, holding.tone});
+  }
+  return out;
+}
+
+std::string gpu_label(const layout::NodeState& node, const std::string& uuid) {
+  const auto found = std::ranges::find(node.gpus, uuid, &layout::Gpu::uuid);
+  return found == node.gpus.end() ? uuid : "GPU " + std::to_string(found->index);
+}
+
+}  // namespace partita::cli

@@ -1,0 +1,30 @@
+// Progress of an operation as a person sees it: one line on the terminal that changes, gone when it is done.
+#pragma once
+
+#include <string>
+
+#include "base/progress.h"
+#include "cli/terminal.h"
+
+namespace partita::cli {
+
+class DrawnProgress final : public Progress {
+ public:
+  // Steps are drawn when standard error is a terminal, and told line by line with `every_step` (--debug).
+  DrawnProgress(const Look& look, bool every_step) : look_(look), every_step_(every_step) {}
+  ~DrawnProgress() override { clear(); }
+  DrawnProgress(const DrawnProgress&) = delete;
+  DrawnProgress& operator=(const DrawnProgress&) = delete;
+
+  void step(int done, int total, std::string_view what) override;
+  void note(std::string_view line) override;
+
+ private:
+  void clear();
+
+  Look look_;
+  bool every_step_;
+  bool drawn_ = false;
+};
+
+}  // namespace partita::cli

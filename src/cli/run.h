@@ -1,0 +1,33 @@
+// The verbs: each parses, calls, draws, and decides nothing. The value is the exit status.
+#pragma once
+
+#include "base/error.h"
+#include "cli/parse.h"
+
+namespace partita::cli {
+
+Result<int> run_boards(const Parsed& parsed);
+Result<int> run_status(const Parsed& parsed);
+Result<int> run_plan(const Parsed& parsed);
+Result<int> run_apply(const Parsed& parsed);
+Result<int> run_assert(const Parsed& parsed);
+Result<int> run_export(const Parsed& parsed);
+Result<int> run_checkpoint(const Parsed& parsed);
+Result<int> run_restore(const Parsed& parsed);
+Result<int> run_generate_config(const Parsed& parsed);
+Result<int> run_doctor(const Parsed& parsed);
+Result<int> run_completion(const Parsed& parsed);
+Result<int> run_man(const Parsed& parsed);
+
+Result<int> run_emulate(const Parsed& parsed);
+Result<int> run_emulate_start(const Parsed& parsed);
+Result<int> run_emulate_stop(const Parsed& parsed);
+Result<int> run_emulate_list(const Parsed& parsed);
+Result<int> run_emulate_types(const Parsed& parsed);
+Result<int> run_emulate_reboot(const Parsed& parsed);
+Result<int> run_emulate_reset(const Parsed& parsed);
+Result<int> run_emulate_hold(const Parsed& parsed);
+Result<int> run_emulate_fault(const Parsed& parsed);
+Result<int> run_emulate_lose(const Parsed& parsed);
+
+}  // namespace partita::cli

@@ -1,0 +1,88 @@
+// emulate: start, stop, list, reboot, reset, and a command on an emulated node.
+#include <unistd.h>
+
+#include "api/json.h"
+#include "base/text.h"
+#include "catalog/embedded.h"
+#include "cli/common.h"
+#include "cli/draw_emulated.h"
+#include "cli/emulated.h"
+#include "cli/run.h"
+#include "emulator/control/control.h"
+
+namespace partita::cli {
+
+Result<int> run_emulate(const Parsed& parsed) {
+  const auto given = parsed.text("NODE");
+  if (!given && !parsed.flag("emulate"))
+    return fail(ErrorCode::invalid, "emulate needs a node: partita emulate NODE -- CMD",
+                {"partita emulate types lists what can be started, partita emulate list what runs"});
+  if (!parsed.command)
+    return fail(ErrorCode::invalid, "emulate " + *given + " needs a command: partita emulate " + *given + " -- CMD",
+                {"to only start it: partita emulate start " + *given});
+  auto catalog = TRY(open_catalog(parsed));
+  const auto node = TRY(emulator::start(catalog, given ? *given : parsed.text("emulate").value_or("")));
+  return std::unexpected(become(node, *parsed.command));
+}
+
+Result<int> run_emulate_start(const Parsed& parsed) {
+  const auto format = TRY(format_of(parsed));
+  auto catalog = TRY(open_catalog(parsed));
+  const auto node = TRY(emulator::start(catalog, parsed.text("NODE").value_or("")));
+  if (format == Format::table)
+    TRY_VOID(print(node.name + " runs: " + count_of(static_cast<std::size_t>(node.gpus), "GPU") + ", " +
+                   node.folder.string() + '\n'));
+  else
+    TRY_VOID(print_json(format, emulated_nodes_json({node})));
+  return 0;
+}
+
+Result<int> run_emulate_stop(const Parsed& parsed) {
+  // By name, not found first: a node whose state is damaged can be stopped too.
+  auto name = parsed.text("NODE");
+  if (!name) name = TRY(chosen_node(parsed, std::nullopt)).name;
+  TRY_VOID(emulator::stop(*name));
+  TRY_VOID(print(*name + " is stopped\n"));
+  return 0;
+}
+
+Result<int> run_emulate_list(const Parsed& parsed) {
+  const auto format = TRY(format_of(parsed));
+  const auto nodes = emulator::list();
+  if (format == Format::table)
+    TRY_VOID(print(draw_emulated_nodes(output_look(parsed), nodes)));
+  else
+    TRY_VOID(print_json(format, emulated_nodes_json(nodes)));
+  return 0;
+}
+
+Result<int> run_emulate_types(const Parsed& parsed) {
+  const auto format = TRY(format_of(parsed));
+  const auto types = TRY(node_types());
+  if (format == Format::table)
+    TRY_VOID(print(draw_node_types(output_look(parsed), types)));
+  else
+    TRY_VOID(print_json(format, node_types_json(types)));
+  return 0;
+}
+
+Result<int> run_emulate_reboot(const Parsed& parsed) {
+  const auto node = TRY(chosen_node(parsed, parsed.text("NODE")));
+  TRY_VOID(emulator::reboot(node.name));
+  TRY_VOID(print(node.name + " has rebooted\n"));
+  return 0;
+}
+
+Result<int> run_emulate_reset(const Parsed& parsed) {
+  const auto node = TRY(chosen_node(parsed, parsed.text("NODE")));
+  std::vector<std::string> gpus;  // --gpu A --gpu B, or --gpu A,B as nvidia-smi takes them
+  for (const auto& list : parsed.all("gpu"))
+    for (auto& gpu : split(list, ',')) gpus.push_back(std::move(gpu));
+  TRY_VOID(emulator::reset(node.name, gpus));
+  TRY_VOID(print(node.name + ": " +
+                 (gpus.empty() ? "all GPUs are" : "GPU " + join(gpus, ", ") + (gpus.size() == 1 ? " is" : " are")) +
+                 " reset\n"));
+  return 0;
+}
+
+}  // namespace partita::cli

@@ -1,0 +1,28 @@
+// completion and man: texts made from the table of verbs.
+#include "base/text.h"
+#include "cli/common.h"
+#include "cli/help.h"
+#include "cli/run.h"
+
+namespace partita::cli {
+
+Result<int> run_completion(const Parsed& parsed) {
+  const auto shell = parsed.text("SHELL").value_or("");
+  if (shell == "bash")
+    TRY_VOID(print(bash_completion()));
+  else if (shell == "zsh")
+    TRY_VOID(print(zsh_completion()));
+  else if (shell == "fish")
+    TRY_VOID(print(fish_completion()));
+  else
+    return fail(ErrorCode::invalid, "completion: expected bash, zsh or fish, found \"" + shell + "\"" +
+                                        did_you_mean(shell, {"bash", "zsh", "fish"}));
+  return 0;
+}
+
+Result<int> run_man(const Parsed& parsed) {
+  TRY_VOID(print(parsed.flag("markdown") ? markdown_manual() : roff_manual()));
+  return 0;
+}
+
+}  // namespace partita::cli
