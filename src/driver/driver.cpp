@@ -34,21 +34,22 @@ Result<ModeChange> Driver::set_mig_mode(std::string_view gpu_uuid, bool enabled)
   const auto& nvml = impl_->nvml();
   impl_->forget(gpu_uuid);
 
+  const auto refused = [&](int answer, const char* function) {
+    return std::unexpected(nvml_error(answer, function, impl_->describe(device, gpu_uuid)));
+  };
   int activation = kNvmlSuccess;
   const int answer = nvml.set_mig_mode(device, enabled ? 1 : 0, &activation);
-  for (const int outcome : {answer, activation}) {
-    if (outcome == kNvmlInUse) return ModeChange::in_use;
-    if (outcome == kNvmlResetRequired) return ModeChange::reset_required;
-    if (outcome != kNvmlSuccess) {
-      return std::unexpected(nvml_error(outcome, nvml.set_mig_mode.name, impl_->describe(device, gpu_uuid)));
-    }
-  }
+  if (answer == kNvmlInUse || activation == kNvmlInUse) return ModeChange::in_use;
+  if (answer != kNvmlSuccess && answer != kNvmlResetRequired) return refused(answer, nvml.set_mig_mode.name);
 
+  // What it came to is read, not believed: drivers give several reasons for a change that waits.
   U32 current = 0, pending = 0;
   if (const int read = nvml.mig_mode(device, &current, &pending); read != kNvmlSuccess) {
-    return std::unexpected(nvml_error(read, nvml.mig_mode.name, impl_->describe(device, gpu_uuid)));
+    return refused(read, nvml.mig_mode.name);
   }
-  return (current != 0) == enabled ? ModeChange::done : ModeChange::reset_required;
+  if ((current != 0) == enabled) return ModeChange::done;
+  if ((pending != 0) == enabled || answer == kNvmlResetRequired) return ModeChange::reset_required;
+  return refused(activation, nvml.set_mig_mode.name);
 }
 
 Result<void> Session::ready() const {
@@ -114,6 +115,7 @@ std::shared_ptr<const catalog::Board> Session::board_of(Known& known_gpu,
   };
   auto made = std::ranges::find_if(made_boards, same);
   if (made == made_boards.end()) {
+    std::erase_if(made_boards, [](const MadeBoard& old) { return old.board.use_count() == 1; });  // shown by no GPU
     auto board =
         std::make_shared<const catalog::Board>(effective_board(catalog_board.get(), known_gpu.tables, identity));
     made_boards.push_back({std::move(catalog_board), identity, known_gpu.tables, std::move(board)});

@@ -9,14 +9,16 @@
 
 namespace partita::driver {
 
-// One function of the library, with the name it was found by. Call it like the function; null when the driver is too
-// old to have it.
+// One function of the library, with the name it was found by. Called like the function; where the driver is too old to
+// have it, the answer is FUNCTION_NOT_FOUND.
 template <class... Parameters>
 struct NvmlFunction {
   int (*call)(Parameters...) = nullptr;
   const char* name = "";
   explicit operator bool() const { return call != nullptr; }
-  int operator()(Parameters... parameters) const { return call(parameters...); }
+  int operator()(Parameters... parameters) const {
+    return call != nullptr ? call(parameters...) : kNvmlFunctionNotFound;
+  }
 };
 
 using U32 = std::uint32_t;

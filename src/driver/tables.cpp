@@ -27,10 +27,10 @@ bool form_unknown(int answer) { return answer == kNvmlArgumentVersionMismatch ||
 bool not_here(int answer) { return answer == kNvmlNotSupported || answer == kNvmlInvalidArgument; }
 
 template <class Info>
-GpuProfileRow gpu_row(int nvml_profile, const Info& info, std::string name) {
+GpuProfileRow gpu_row(int nvml_profile, const Info& info, const std::string& name) {
   return GpuProfileRow{.nvml_profile = nvml_profile,
                        .id = static_cast<int>(info.id),
-                       .name = std::move(name),
+                       .name = name,
                        .slices = static_cast<int>(info.slices),
                        .instances = static_cast<int>(info.instances),
                        .sm = static_cast<int>(info.multiprocessors),
@@ -44,10 +44,10 @@ GpuProfileRow gpu_row(int nvml_profile, const Info& info, std::string name) {
 }
 
 template <class Info>
-ComputeProfileRow compute_row(int nvml_profile, const Info& info, std::string name) {
+ComputeProfileRow compute_row(int nvml_profile, const Info& info, const std::string& name) {
   return ComputeProfileRow{.nvml_profile = nvml_profile,
                            .id = static_cast<int>(info.id),
-                           .name = std::move(name),
+                           .name = name,
                            .slices = static_cast<int>(info.slices),
                            .instances = static_cast<int>(info.instances),
                            .sm = static_cast<int>(info.multiprocessors),
