@@ -8,6 +8,9 @@ if(PARTITA_SANITIZE)
   add_compile_options(-fsanitize=${PARTITA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${PARTITA_SANITIZE})
 endif()
+if(PARTITA_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)  # coverage in the libraries, too
+endif()
 
 # partita_component(NAME [LINK targets...]): a static library of all sources in this folder, tests beside them left out;
 # with tests on, one test program NAME_test of all *_test.cpp.

@@ -70,7 +70,7 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
     if (2 * distance <= std::max<std::size_t>(4, std::max(wanted.size(), other.size())))
       scored.emplace_back(distance, &candidate);
   }
-  std::ranges::stable_sort(scored, {}, [](const auto& s) { return s.first; });
+  std::ranges::sort(scored);  // by distance, then by place in the list
   std::vector<std::string> out;
   for (const auto& [distance, candidate] : scored) {
     if (out.size() == most) break;

@@ -148,7 +148,7 @@ class Builder {
     if (known)
       return fail(ErrorCode::invalid, fmt::format("{}:{}: key {} is given twice (first on line {})", document_.file,
                                                   line_, quote(text), open.node->find(text)->line));
-    members.emplace_back(std::move(text), YamlNode{});
+    members.push_back({std::move(text), {}});
     members.back().second.line = line_;
     open.key_next = false;
     return {};

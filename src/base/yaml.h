@@ -10,7 +10,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -19,20 +18,27 @@ namespace partita {
 
 struct YamlLimits {
   std::size_t max_bytes = 64u << 20;
-  std::size_t max_nodes = 4'000'000;
+  std::size_t max_nodes = 1'000'000;
   int max_depth = 64;
 };
+
+struct YamlMember;
 
 struct YamlNode {
   enum class Kind { null, scalar, sequence, mapping };
   Kind kind = Kind::null;
-  bool quoted = false;                                    // a scalar in quotes is text, never a number or bool
-  int line = 0;                                           // 1-based
-  std::string text;                                       // scalars
-  std::vector<YamlNode> items;                            // sequences
-  std::vector<std::pair<std::string, YamlNode>> members;  // mappings, in file order
+  bool quoted = false;              // a scalar in quotes is text, never a number or bool
+  int line = 0;                     // 1-based
+  std::string text;                 // scalars
+  std::vector<YamlNode> items;      // sequences
+  std::vector<YamlMember> members;  // mappings, in file order
   // The member called `key`, or nullptr.
   const YamlNode* find(std::string_view key) const;
+};
+
+struct YamlMember {
+  std::string first;  // the key
+  YamlNode second;
 };
 
 struct YamlDocument {

@@ -36,7 +36,8 @@ bool holds(const catalog::Profile& profile, const std::vector<int>& compute) {
 }
 
 std::vector<std::vector<int>> fill(const catalog::Profile& profile, std::vector<int> compute) {
-  std::ranges::stable_sort(compute, std::ranges::greater(), [&](int c) { return row(profile, c).compute_slices; });
+  std::ranges::sort(compute, std::ranges::greater(),
+                    [&](int c) { return std::pair(row(profile, c).compute_slices, -c); });
   std::vector<std::vector<int>> instances;
   for (const int c : compute) {
     const auto room = std::ranges::find_if(instances, [&](std::vector<int> inside) {
