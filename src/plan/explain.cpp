@@ -69,7 +69,7 @@ class Explainer {
   std::optional<std::string> broken_rule(std::span<const Pinned> beside) const {
     Tally tally(geometry_);
     for (const auto& pinned : beside) tally.add(pinned.placed.profile);
-    for (std::size_t p = 0; p < counts_.size(); ++p) tally.add(static_cast<int>(p), std::max(counts_[p], 0));
+    for (std::size_t p = 0; p < counts_.size(); ++p) tally.add(static_cast<int>(p), std::clamp(counts_[p], 0, 100));
     if (tally.allowed()) return std::nullopt;
     for (std::size_t p = 0; p < board_.profiles.size(); ++p) {
       const int max = geometry_.profiles()[p].max_instances;

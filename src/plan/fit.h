@@ -29,8 +29,9 @@ struct Pinned {
 
 // Why `counts` does not fit beside `pinned`: `impossible` when even an empty GPU of this board cannot hold it (names
 // the slices or the cap that is short), else `no_space` with: slices asked and free, each wanted profile's possible
-// placements and who blocks them (with holders), and the cheapest set of moves (fewest, then smallest instances)
-// after which it fits, with where each would go. Never called when it fits.
+// placements and who blocks them (with holders), and the cheapest set of moves (fewest that are not movable, then
+// fewest, then smallest instances) after which it fits, with where each would go; where no move helps, what to release.
+// Never called when it fits.
 Error explain_no_fit(const catalog::Board& board, const Geometry& geometry, std::span<const Pinned> pinned,
                      std::span<const int> counts);
 

@@ -1,8 +1,9 @@
 // A demand spread over the GPUs of a node, mixed boards allowed. Exact in order: fewest GPU instances destroyed, fewest
-// GPUs touched, most whole GPUs left free, then most placements open.
+// GPUs touched, most whole GPUs left free, fewest compute instances destroyed, then most placements open.
 //
 // Afterwards at least count idle instances of each demanded kind exist that are not pinned; live idle instances serve,
-// pinned ones do not count and never move. Idle instances that serve no demand may be destroyed, if that is needed.
+// pinned ones do not count and never move. Idle instances that serve no demand may be destroyed, if that is needed; one
+// of the right profile with other compute instances may be recut.
 #pragma once
 
 #include <optional>

@@ -131,6 +131,19 @@ bool alike(const WantedInstance& a, const WantedInstance& b) {
   return a.profile == b.profile && a.start == b.start && a.compute == b.compute && a.compute_starts == b.compute_starts;
 }
 
+bool same_for_planning(const catalog::Board& a, const catalog::Board& b) {
+  if (&a == &b) return true;
+  const auto same_compute = [](const catalog::ComputeProfile& x, const catalog::ComputeProfile& y) {
+    return x.placement_size == y.placement_size && x.placements == y.placements && x.max_instances == y.max_instances;
+  };
+  const auto same_profile = [&](const catalog::Profile& x, const catalog::Profile& y) {
+    return x.placement_size == y.placement_size && x.placements == y.placements && x.max_instances == y.max_instances &&
+           x.attributes == y.attributes && std::ranges::equal(x.compute, y.compute, same_compute);
+  };
+  return a.id == b.id && a.placement_units == b.placement_units &&
+         std::ranges::equal(a.profiles, b.profiles, same_profile);
+}
+
 std::string holders(const GpuInstance& instance) {
   std::vector<std::string> names;
   for (const auto& pin : instance.pins) names.push_back(pin.holder);

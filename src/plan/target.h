@@ -24,6 +24,9 @@ Result<void> check_target(const layout::Gpu& gpu, const Geometry& geometry,
 Error why_not(const layout::Gpu& gpu, const Geometry& geometry, std::span<const layout::WantedInstance> wanted,
               bool ignore_pins);
 
+// Do both boards offer planning the same: profiles, places, limits, compute instances?
+bool same_for_planning(const catalog::Board& a, const catalog::Board& b);
+
 // "pid 4711 (python), lease alice"; "idle" without pins.
 std::string holders(const layout::GpuInstance& instance);
 // Leased without a process: its holder can have it moved.
