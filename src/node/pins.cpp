@@ -35,7 +35,7 @@ void set_pins(layout::NodeState& state, std::span<const OwnedInstance> owned, co
         return place.gpu == gpu.uuid && place.start == instance.placement.start;
       });
       if (refused && instance.pins.empty())
-        instance.pins.push_back({Reason::busy, "in use by a process that the driver does not list"});
+        instance.pins.push_back({Reason::busy, "a process that the driver does not list"});
       if (!options.adopt && !is_owned(owned, gpu, instance))
         instance.pins.push_back({Reason::foreign, "not made by partita"});
     }
@@ -54,10 +54,8 @@ std::vector<OwnedInstance> stale_marks(const layout::NodeState& state, std::span
   std::vector<OwnedInstance> stale;
   for (const OwnedInstance& mark : owned) {
     const auto gpu = std::ranges::find(state.gpus, mark.gpu, &layout::Gpu::uuid);
-    if (gpu != state.gpus.end() && gpu->fault) continue;  // not known now
-    const bool live = gpu != state.gpus.end() && std::ranges::any_of(gpu->instances, [&](const auto& instance) {
-                        return matches(mark, *gpu, instance);
-                      });
+    if (gpu == state.gpus.end() || gpu->fault) continue;  // not known now: a lost GPU may come back
+    const bool live = std::ranges::any_of(gpu->instances, [&](const auto& i) { return matches(mark, *gpu, i); });
     if (!live) stale.push_back(mark);
   }
   return stale;

@@ -27,7 +27,7 @@ void set_pins(layout::NodeState& state, std::span<const OwnedInstance> owned, co
 
 // The live instances that `owned` does not list, as they would be listed.
 std::vector<OwnedInstance> foreign_instances(const layout::NodeState& state, std::span<const OwnedInstance> owned);
-// The marks that no live instance bears out.
+// The marks that no live instance bears out, on the GPUs whose state is known.
 std::vector<OwnedInstance> stale_marks(const layout::NodeState& state, std::span<const OwnedInstance> owned);
 
 // "pid 4711 (python)".

@@ -85,10 +85,9 @@ class GpuPlanner {
 
   Result<Steps> between(const layout::Gpu& from, const std::vector<layout::WantedInstance>& wanted) {
     const plan::Geometry geometry(*from.board);
-    auto planned = plan::transition(from, geometry, wanted, options_.force);
-    if (!planned) return std::unexpected(in_context(label(gpu_), std::move(planned).error()));
-    auto result = TRY(plan::replay(from, geometry, planned->steps));
-    return Steps{std::move(*planned), std::move(result)};
+    plan::GpuPlan planned = TRY(plan::transition(from, geometry, wanted, options_.force));
+    auto result = TRY(plan::replay(from, geometry, planned.steps));
+    return Steps{std::move(planned), std::move(result)};
   }
 
   Steps untouched() const {

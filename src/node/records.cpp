@@ -93,7 +93,8 @@ Result<layout::GpuTarget> target_of(const LayoutRecord& record, const layout::Gp
 
 bool is_as(const layout::Gpu& live, const LayoutRecord& record, bool pending_counts) {
   if (!live.mode || live.fault) return false;
-  if (live.mode->current != record.mig_enabled) return pending_counts && live.mode->pending == record.mig_enabled;
+  if (live.mode->pending != record.mig_enabled) return false;
+  if (live.mode->current != record.mig_enabled) return pending_counts;
   if (!record.instances) return true;
   const auto now = own_instances(*record_of(live).instances);
   const auto then = own_instances(*record.instances);

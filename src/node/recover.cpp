@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "node/executor.h"
 
@@ -69,9 +70,7 @@ Error both(const Error& first, const Error& second, bool forward) {
   return error;
 }
 
-}  // namespace
-
-Result<std::vector<Unfinished>> settle(Context& context, Operation operation, bool forward) {
+Result<std::vector<Unfinished>> settle_from_here(Context& context, Operation operation, bool forward) {
   TRY_VOID(claim_in_flight(context, operation));
   const layout::NodeState state = TRY(read_node(context));
   Aim there = TRY(aim(operation, forward, state));
@@ -86,6 +85,17 @@ Result<std::vector<Unfinished>> settle(Context& context, Operation operation, bo
   TRY_VOID(verify(operation, forward, after, without));
   if (there.out_of_reach.empty()) TRY_VOID(context.ledger.end(operation.id, !forward, context.clock.now()));
   return std::move(there.out_of_reach);
+}
+
+}  // namespace
+
+Result<std::vector<Unfinished>> settle(Context& context, Operation operation, bool forward) {
+  // A GPU instance that would not go may have lost its compute instances already: those have to come back.
+  std::vector<RefusedPlace> refused = std::exchange(context.refused, {});
+  auto settled = settle_from_here(context, std::move(operation), forward);
+  std::ranges::move(context.refused, std::back_inserter(refused));
+  context.refused = std::move(refused);
+  return settled;
 }
 
 Result<Recovered> recover(Context& context) {
