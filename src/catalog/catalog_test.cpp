@@ -11,8 +11,10 @@
 #include <set>
 
 #include "base/text.h"
+#include "base/yaml.h"
 #include "catalog/board_file.h"
 #include "catalog/embedded.h"
+#include "catalog/fields.h"
 
 namespace partita::catalog {
 namespace {
@@ -193,6 +195,30 @@ TEST(Catalog, DataFolderErrors) {
   ASSERT_FALSE(keys);
   EXPECT_EQ(keys.error().code, ErrorCode::invalid);
   EXPECT_THAT(keys.error().message, HasSubstr("x.yaml:1: key \"pci_devices\" is missing"));
+}
+
+// The schema that people's editors use says the same as the reader.
+TEST(BoardFile, SchemaHasTheReadersKeys) {
+  std::ifstream stream(PARTITA_SOURCE_DIR "/data/schemas/board.schema.json");
+  const auto schema = parse_yaml(std::string(std::istreambuf_iterator<char>(stream), {}), "board.schema.json");
+  ASSERT_TRUE(schema) << schema.error().message;
+  const auto agrees = [&](std::string_view definition, Keys required, Keys optional) {
+    SCOPED_TRACE(definition);
+    const YamlNode& node = *schema->root.find("$defs")->find(definition);
+    std::set<std::string> needed, all, expected(required.begin(), required.end());
+    for (const auto& item : node.find("required")->items) needed.insert(item.text);
+    for (const auto& member : node.find("properties")->members) all.insert(member.first);
+    EXPECT_EQ(needed, expected);
+    expected.insert(optional.begin(), optional.end());
+    EXPECT_EQ(all, expected);
+  };
+  agrees("board", kBoardKeys, kBoardOptional);
+  agrees("mig", kMigKeys, kMigOptional);
+  agrees("specs", kSpecKeys, kSpecOptional);
+  agrees("profile", kProfileKeys, kProfileOptional);
+  agrees("engines", {}, kEngineKeys);
+  agrees("compute", kComputeKeys, kComputeOptional);
+  agrees("vgpu", kVgpuKeys, kVgpuOptional);
 }
 
 // Each change of a good file is refused, with the line and the key.
