@@ -106,7 +106,7 @@ Json gpu_json(const layout::Gpu& gpu) {
   out["pci_subsystem_id"] = hex(gpu.pci_subsystem_id, 8);
   out["product"] = gpu.product;
   out["board"] = gpu.board ? Json(gpu.board->id) : Json(nullptr);
-  out["memory_bytes"] = gpu.total_memory.value;
+  out["memory_bytes"] = gpu.total_memory.value > 0 ? Json(gpu.total_memory.value) : Json(nullptr);
   out["used_memory_bytes"] = bytes_or_null(gpu.used_memory);
   out["utilization_percent"] = value_or_null(gpu.utilization_percent);
   out["fault"] = value_or_null(gpu.fault);

@@ -78,18 +78,19 @@ int unit_width(const Look& look, int units, int indent) {
   return std::max(kNarrowest, columns / std::max(1, units));
 }
 
-std::string draw_bar(const Look& look, int units, const std::vector<BarCell>& cells, int indent) {
+std::string draw_bar(const Look& look, int units, const std::vector<BarCell>& cells, int indent, std::size_t lines) {
   const int wide = unit_width(look, units, indent);
-  return repeat(" ", indent) + text_line(look, units, cells, wide, 0, strokes(look).dot) + '\n';
+  std::string out;
+  for (std::size_t line = 0; line < lines; ++line)
+    out += repeat(" ", indent) + text_line(look, units, cells, wide, line, line == 0 ? strokes(look).dot : " ") + '\n';
+  return out;
 }
 
 std::string draw_box(const Look& look, int units, const std::vector<BarCell>& cells, int indent) {
   const int wide = unit_width(look, units, indent);
   const auto margin = repeat(" ", indent);
-  std::string out = margin + edge(look, units, cells, wide, true) + '\n';
-  for (const std::size_t line : {0u, 1u})
-    out += margin + text_line(look, units, cells, wide, line, line == 0 ? strokes(look).dot : " ") + '\n';
-  return out + margin + edge(look, units, cells, wide, false) + '\n';
+  return margin + edge(look, units, cells, wide, true) + '\n' + draw_bar(look, units, cells, indent, 2) + margin +
+         edge(look, units, cells, wide, false) + '\n';
 }
 
 }  // namespace partita::cli

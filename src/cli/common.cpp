@@ -70,9 +70,13 @@ Error with_emulate_form(Error error, const Parsed& parsed) {
 }
 
 std::string drawn(const Look& look, const Error& error) {
-  std::string out = paint(look, Tone::bad, "partita: ") + printable(error.message) +
-                    paint(look, Tone::faint, " [" + std::string(name(error.code)) + "]") + '\n';
-  for (const auto& detail : error.details) out += "  " + printable(detail) + '\n';
+  constexpr std::string_view kPrefix = "partita: ";
+  const auto laid_out = [&](const std::string& text, int indent, int first) {
+    return look.terminal ? wrapped(text, look.width, indent, first) : text;
+  };
+  const auto message = printable(error.message) + " [" + std::string(name(error.code)) + "]";
+  std::string out = paint(look, Tone::bad, kPrefix) + laid_out(message, 2, static_cast<int>(kPrefix.size())) + '\n';
+  for (const auto& detail : error.details) out += "  " + laid_out(printable(detail), 4, 2) + '\n';
   return out;
 }
 

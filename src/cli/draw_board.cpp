@@ -175,7 +175,7 @@ std::string draw_boards(const Look& look, const std::vector<catalog::BoardEntry>
 std::string draw_board(const Look& look, const catalog::Board& board) {
   std::string out = paint(look, Tone::strong, board.id) + "  " + board.product + '\n' + facts(look, board);
   if (!board.has_mig()) return out + "\n  no MIG on this board\n";
-  out += section(look, "GPU instance profiles", profiles_table(look, board));
+  out += section(look, "GPU instance profiles (compute and memory in slices)", profiles_table(look, board));
   out += section(look, "placements", placements_drawing(look, board));
   out += section(look, "compute instances (* is the usual one)", compute_table(look, board));
   return out + section(look, "vGPU types", vgpu_table(look, board)) + "\n  ? not known   ~ estimated or assumed\n";

@@ -26,11 +26,23 @@ const layout::Pin* pin_for(const layout::GpuInstance& instance, layout::Pin::Rea
   return found == instance.pins.end() ? nullptr : &*found;
 }
 
-std::string brief_processes(const std::vector<const layout::Process*>& processes) {
-  if (processes.size() > 1) return std::to_string(processes.size()) + " processes";
-  const auto& process = *processes.front();
-  return process.name.empty() ? "pid " + std::to_string(process.pid)
-                              : printable(process.name) + " " + std::to_string(process.pid);
+std::vector<std::string> brief_processes(const std::vector<const layout::Process*>& processes) {
+  const auto count = std::to_string(processes.size());
+  if (processes.size() > 1) return {count + " processes", count + " procs"};
+  const auto pid = std::to_string(processes.front()->pid);
+  const auto name = printable(processes.front()->name);
+  if (name.empty()) return {"pid " + pid, pid};
+  return {name + " " + pid, name};
+}
+
+std::string first_that_fits(const std::vector<std::string>& wordings, int columns) {
+  for (const auto& wording : wordings)
+    if (width_of(wording) <= columns) return wording;
+  return wordings.empty() ? "" : wordings.back();
+}
+
+void append_if_it_fits(std::string& text, const std::string& more, int columns) {
+  if (!more.empty() && width_of(text) + 1 + width_of(more) <= columns) text += " " + more;
 }
 
 }  // namespace
@@ -43,14 +55,15 @@ Holding holding_of(const Look& look, const layout::Gpu& gpu, const layout::GpuIn
   if (const auto* foreign = pin_for(instance, Reason::foreign)) {
     out.tone = Tone::foreign;
     out.mark = look.unicode ? "○" : "?";
-    out.brief = "foreign";
+    out.brief = {"foreign"};
     parts.push_back(printable(foreign->holder));
   }
   if (const auto* lease = pin_for(instance, Reason::leased)) {
     out.tone = Tone::leased;
     out.mark = look.unicode ? "◆" : "+";
-    out.brief = printable(lease->holder);
-    if (out.brief.starts_with("lease ")) out.brief.erase(0, 6);
+    auto name = printable(lease->holder);
+    if (name.starts_with("lease ")) name.erase(0, 6);
+    out.brief = {std::move(name)};
     parts.insert(parts.begin(), printable(lease->holder));
   }
   const auto processes = processes_on(gpu, instance);
@@ -58,7 +71,7 @@ Holding holding_of(const Look& look, const layout::Gpu& gpu, const layout::GpuIn
   if (busy || !processes.empty()) {
     out.tone = Tone::busy;
     out.mark = look.unicode ? "●" : "*";
-    out.brief = processes.empty() ? printable(busy->holder) : brief_processes(processes);
+    out.brief = processes.empty() ? std::vector{printable(busy->holder)} : brief_processes(processes);
     std::vector<std::string> texts;
     for (const auto* process : processes) texts.push_back(process_text(*process));
     if (processes.empty()) texts.push_back(printable(busy->holder));
@@ -81,18 +94,32 @@ std::string profile_name(const catalog::Board* board, int profile) {
   return board->profiles[static_cast<std::size_t>(profile)].name;
 }
 
-std::vector<BarCell> instance_cells(const Look& look, const layout::Gpu& gpu, int wide) {
+std::vector<BarCell> instance_cells(const Look& look, const layout::Gpu& gpu, int wide, CellLines lines) {
   std::vector<BarCell> out;
   for (const auto& instance : gpu.instances) {
     const auto holding = holding_of(look, gpu, instance);
     const int columns = instance.placement.size * wide - 1;
-    std::string title = holding.mark + name_that_fits(profile_name(gpu.board.get(), instance.profile), columns - 1);
-    std::string below = " " + (holding.brief.empty() ? "idle" : holding.brief);
-    if (instance.compute.empty()) below = " bare";
-    if (instance.compute.size() > 1) title += " " + count_of(instance.compute.size(), "CI");
-    out.push_back({instance.placement.start, instance.placement.size, {title, below}, holding.tone});
+    const auto id = "#" + std::to_string(instance.id);
+    auto title = holding.mark + name_that_fits(profile_name(gpu.board.get(), instance.profile), columns - 1);
+    if (lines == CellLines::one) append_if_it_fits(title, id, columns);
+    if (instance.compute.size() > 1) append_if_it_fits(title, count_of(instance.compute.size(), "CI"), columns);
+    const std::vector<std::string> nobody = {instance.compute.empty() ? "bare" : "idle", ""};
+    const auto holder = first_that_fits(holding.brief.empty() ? nobody : holding.brief,
+                                        columns - 2 - width_of(lines == CellLines::one ? title : id));
+    if (lines == CellLines::one && holder != "idle") append_if_it_fits(title, holder, columns);
+    out.push_back({instance.placement.start, instance.placement.size, {title, " " + id + " " + holder}, holding.tone});
   }
   return out;
+}
+
+bool holders_fit(const Look& look, const layout::Gpu& gpu, int wide) {
+  const auto cells = instance_cells(look, gpu, wide, CellLines::one);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const auto brief = holding_of(look, gpu, gpu.instances[i]).brief;
+    const auto shown = [&](const auto& wording) { return cells[i].texts.front().ends_with(" " + wording); };
+    if (!brief.empty() && std::ranges::none_of(brief, shown)) return false;
+  }
+  return true;
 }
 
 std::string gpu_label(const layout::NodeState& node, const std::string& uuid) {

@@ -51,8 +51,8 @@ std::string brief_product(const layout::Gpu& gpu) {
 }
 
 std::string memory_in_use(const layout::Gpu& gpu) {
-  if (gpu.used_memory) return to_string(*gpu.used_memory) + " of " + to_string(gpu.total_memory) + " used";
-  return to_string(gpu.total_memory);
+  const auto total = gpu.total_memory.value > 0 ? to_string(gpu.total_memory) : "?";  // GB10 shares the host's
+  return gpu.used_memory ? to_string(*gpu.used_memory) + " of " + total + " used" : total + " memory";
 }
 
 std::string brief_room(const layout::Gpu& gpu) {
@@ -73,7 +73,7 @@ std::string whole_gpu_line(const Look& look, const layout::Gpu& gpu) {
     texts.push_back(std::move(text));
   }
   const std::string margin(kIndent, ' ');
-  if (texts.empty()) return margin + paint(look, Tone::faint, " whole GPU, idle") + '\n';
+  if (texts.empty()) return {};
   const auto text = (look.unicode ? "●" : "*") + std::string("whole GPU: ") + join(texts, ", ");
   return margin + paint(look, Tone::busy, fitted(look, text, look.width - kIndent)) + '\n';
 }
@@ -82,8 +82,11 @@ std::string body(const Look& look, const layout::Gpu& gpu, bool box) {
   if (gpu.fault) return {};
   if (!cut(gpu)) return whole_gpu_line(look, gpu);
   const int units = gpu.board->placement_units;
-  const auto cells = instance_cells(look, gpu, unit_width(look, units, kIndent));
-  return box ? draw_box(look, units, cells, kIndent) : draw_bar(look, units, cells, kIndent);
+  const int wide = unit_width(look, units, kIndent);
+  if (box) return draw_box(look, units, instance_cells(look, gpu, wide, CellLines::two), kIndent);
+  if (holders_fit(look, gpu, wide))
+    return draw_bar(look, units, instance_cells(look, gpu, wide, CellLines::one), kIndent);
+  return draw_bar(look, units, instance_cells(look, gpu, wide, CellLines::two), kIndent, 2);
 }
 
 std::string detailed_room(const layout::Gpu& gpu) {
@@ -145,11 +148,11 @@ std::string draw_gpu_in_detail(const Look& look, const layout::Gpu& gpu) {
   return out;
 }
 
-std::string title_of(const Look& look, const api::StatusAnswer& answer) {
+std::string title_of(const Look& look, const api::StatusAnswer& answer, std::size_t gpu_count) {
   std::string out = paint(look, Tone::strong, printable(answer.node));
   if (answer.emulated) out += " (emulated)";
   out += "  driver " + (answer.state.driver_version.empty() ? "?" : printable(answer.state.driver_version));
-  return out + "  " + count_of(answer.state.gpus.size(), "GPU") + '\n';
+  return out + "  " + count_of(gpu_count, "GPU") + '\n';
 }
 
 }  // namespace
@@ -169,9 +172,9 @@ std::string draw_gpu_briefly(const Look& look, const layout::Gpu& gpu) {
 }
 
 std::string draw_legend(const Look& look, const std::vector<layout::Gpu>& gpus) {
-  bool busy = false, leased = false, foreign = false, any = false;
+  bool busy = false, leased = false, foreign = false, room = false;
   for (const auto& gpu : gpus) {
-    any |= cut(gpu);
+    room |= cut(gpu) && free_slices(gpu).memory > 0;
     for (const auto& instance : gpu.instances) {
       const auto tone = holding_of(look, gpu, instance).tone;
       busy |= tone == Tone::busy;
@@ -183,14 +186,14 @@ std::string draw_legend(const Look& look, const std::vector<layout::Gpu>& gpus) 
   if (busy) parts.push_back(paint(look, Tone::busy, look.unicode ? "●" : "*") + " in use");
   if (leased) parts.push_back(paint(look, Tone::leased, look.unicode ? "◆" : "+") + " leased");
   if (foreign) parts.push_back(paint(look, Tone::foreign, look.unicode ? "○" : "?") + " not made by partita");
-  if (any) parts.push_back(paint(look, Tone::faint, look.unicode ? "·" : ".") + " free");
+  if (room) parts.push_back(paint(look, Tone::faint, look.unicode ? "·" : ".") + " free");
   return parts.empty() ? "" : std::string(kIndent, ' ') + join(parts, "   ") + '\n';
 }
 
-std::string draw_status(const Look& look, const api::StatusAnswer& answer, bool detailed) {
+std::string draw_status(const Look& look, const api::StatusAnswer& answer, bool detailed, std::size_t gpu_count) {
   const auto& gpus = answer.state.gpus;
   detailed |= gpus.size() <= kFewGpus;
-  std::string out = title_of(look, answer);
+  std::string out = title_of(look, answer, gpu_count);
   for (const auto& gpu : gpus) out += detailed ? '\n' + draw_gpu_in_detail(look, gpu) : draw_gpu_briefly(look, gpu);
   if (detailed) out += '\n';
   out += draw_legend(look, gpus);

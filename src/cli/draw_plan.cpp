@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/draw.h"
+#include "cli/table.h"
 
 namespace partita::cli {
 namespace {
@@ -30,22 +31,34 @@ std::string before_line(const Look& look, const api::GpuChange& change) {
   const auto& gpu = change.before;
   if (!gpu.mode || !gpu.mode->current || !gpu.board) return label("before") + "MIG off\n";
   const int units = gpu.board->placement_units;
-  return labelled("before",
-                  draw_bar(look, units, instance_cells(look, gpu, unit_width(look, units, kIndent)), kIndent));
+  return labelled(
+      "before",
+      draw_bar(look, units, instance_cells(look, gpu, unit_width(look, units, kIndent), CellLines::one), kIndent));
 }
 
 bool stays(const api::GpuChange& change, const plan::Placed& placed) {
   return std::ranges::find(change.plan.kept, placed) != change.plan.kept.end();
 }
 
+bool was_there(const api::GpuChange& change, const plan::Placed& placed) {
+  const auto at = [&](const layout::GpuInstance& instance) {
+    return instance.profile == placed.profile && instance.placement.start == placed.start;
+  };
+  const bool destroyed = std::ranges::any_of(change.plan.steps, [&](const plan::Step& step) {
+    return step.kind == plan::Step::Kind::destroy_gpu_instance && step.profile == placed.profile &&
+           step.start == placed.start;
+  });
+  return !destroyed && std::ranges::any_of(change.before.instances, at);
+}
+
 bool mig_after(const api::GpuChange& change) {
   return change.set_mode.value_or(change.before.mode && change.before.mode->current);
 }
 
-// Kept instances look as they did before, new ones carry a plus.
+// Kept instances look as they did before, new ones carry a plus, those whose compute instances change a ~.
 std::vector<BarCell> cells_after(const Look& look, const api::GpuChange& change, int wide) {
   std::vector<BarCell> out;
-  for (const auto& cell : instance_cells(look, change.before, wide)) {
+  for (const auto& cell : instance_cells(look, change.before, wide, CellLines::one)) {
     const auto kept = [&](const auto& placed) { return placed.start == cell.start; };
     if (std::ranges::any_of(change.plan.kept, kept)) out.push_back(cell);
   }
@@ -53,7 +66,8 @@ std::vector<BarCell> cells_after(const Look& look, const api::GpuChange& change,
     const auto* profile = profile_of(board_of(change), placed.profile);
     if (!profile || stays(change, placed)) continue;
     const int size = profile->placement_size;
-    out.push_back({placed.start, size, {"+" + name_that_fits(profile->name, size * wide - 2)}, Tone::good});
+    const auto name = name_that_fits(profile->name, size * wide - 2);
+    out.push_back({placed.start, size, {(was_there(change, placed) ? "~" : "+") + name}, Tone::good});
   }
   return out;
 }
@@ -67,106 +81,147 @@ std::string after_line(const Look& look, const api::GpuChange& change) {
 
 std::string compute_text(const catalog::Profile& profile, const plan::Step& step) {
   const bool known = step.compute >= 0 && static_cast<std::size_t>(step.compute) < profile.compute.size();
-  if (!known) return "compute instance";
-  const auto& compute = profile.compute[static_cast<std::size_t>(step.compute)];
-  if (compute.name == profile.name) return "compute instance";
-  return fmt::format("compute instance {}@{}", compute.name, step.compute_start);
+  return fmt::format("{}@{}", known ? profile.compute[static_cast<std::size_t>(step.compute)].name : "?",
+                     step.compute_start);
 }
 
-std::string step_text(const catalog::Board* board, const plan::Step& step) {
-  using Kind = plan::Step::Kind;
-  const auto* profile = profile_of(board, step.profile);
-  if (!profile) return "?";
-  const auto place = layout::name_at(*board, step.profile, step.start);
-  switch (step.kind) {
-    case Kind::destroy_compute:
-      return "destroy " + compute_text(*profile, step) + " of " + place;
-    case Kind::destroy_gpu_instance:
-      return "destroy " + place;
-    case Kind::create_gpu_instance:
-      return "create " + place;
-    case Kind::create_compute:
-      return "create " + compute_text(*profile, step) + " in " + place;
-  }
-  return "?";
+// Steps in order, where consecutive ones that do the same share a line: "create 1g.5gb@4, 1g.5gb@5".
+struct StepLine {
+  std::string verb;
+  std::vector<std::string> objects;
+};
+
+void add(std::vector<StepLine>& lines, std::string verb, std::string object) {
+  if (lines.empty() || lines.back().verb != verb) lines.push_back({std::move(verb), {}});
+  if (!object.empty()) lines.back().objects.push_back(std::move(object));
 }
 
 bool same_place(const plan::Step& a, const plan::Step& b) { return a.profile == b.profile && a.start == b.start; }
 
-// A GPU instance and the compute instances made or destroyed with it are one line: "create 3g.20gb@4".
-std::vector<std::string> instance_steps(const catalog::Board* board, const std::vector<plan::Step>& steps) {
-  using Kind = plan::Step::Kind;
-  std::vector<std::string> out;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const auto& step = steps[i];
-    const auto whole = [&](const plan::Step& each) {
-      const auto* profile = profile_of(board, each.profile);
-      return profile && compute_text(*profile, each) == "compute instance";
-    };
-    if (step.kind == Kind::create_gpu_instance) {
-      const bool with_compute = i + 1 < steps.size() && steps[i + 1].kind == Kind::create_compute &&
-                                same_place(step, steps[i + 1]) && whole(steps[i + 1]);
-      const bool bare =
-          i + 1 >= steps.size() || steps[i + 1].kind != Kind::create_compute || !same_place(step, steps[i + 1]);
-      out.push_back(step_text(board, step) + (bare ? " without a compute instance" : ""));
-      if (with_compute) ++i;
-      continue;
-    }
-    const bool goes_with_gpu_instance =
-        step.kind == Kind::destroy_compute &&
-        std::any_of(steps.begin() + static_cast<std::ptrdiff_t>(i), steps.end(), [&](const auto& later) {
-          return later.kind == Kind::destroy_gpu_instance && same_place(step, later);
-        });
-    if (!goes_with_gpu_instance) out.push_back(step_text(board, step));
-  }
-  return out;
+// The steps of the other kind at the same place from `from` on.
+std::size_t count_at(const std::vector<plan::Step>& steps, std::size_t from, plan::Step::Kind kind) {
+  return static_cast<std::size_t>(
+      std::count_if(steps.begin() + static_cast<std::ptrdiff_t>(from), steps.end(),
+                    [&](const auto& step) { return step.kind == kind && same_place(step, steps[from]); }));
 }
 
-std::vector<std::string> all_steps(const api::GpuChange& change) {
-  auto instances = instance_steps(board_of(change), change.plan.steps);
-  if (!change.set_mode) return instances;
-  std::vector<std::string> mode = {*change.set_mode ? "turn MIG mode on" : "turn MIG mode off"};
-  if (change.needs_reset) {
-    std::string reset = "reset the GPU";
-    if (change.reset_together.size() > 1) reset = "reset the GPUs " + join(change.reset_together, ", ");
-    mode.push_back(std::move(reset));
+// A compute instance that takes its whole GPU instance goes without saying when both are made or destroyed.
+void add_instance_steps(std::vector<StepLine>& lines, const catalog::Board* board,
+                        const std::vector<plan::Step>& steps) {
+  using Kind = plan::Step::Kind;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto& step = steps[i];
+    const auto* profile = profile_of(board, step.profile);
+    if (!profile) continue;
+    const auto place = layout::name_at(*board, step.profile, step.start);
+    const auto compute = compute_text(*profile, step);
+    const bool whole = compute == profile->name + "@0";
+    const auto made_before = std::any_of(
+        steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(i),
+        [&](const auto& earlier) { return earlier.kind == Kind::create_gpu_instance && same_place(earlier, step); });
+    switch (step.kind) {
+      case Kind::destroy_gpu_instance:
+        add(lines, "destroy", place);
+        break;
+      case Kind::destroy_compute:
+        if (count_at(steps, i, Kind::destroy_gpu_instance) == 0)
+          add(lines, "in " + place + " destroy", whole ? "its compute instance" : compute);
+        break;
+      case Kind::create_gpu_instance:
+        add(lines, "create",
+            place + (count_at(steps, i, Kind::create_compute) == 0 ? " without a compute instance" : ""));
+        break;
+      case Kind::create_compute:
+        if (!(whole && made_before)) add(lines, "in " + place + " create", whole ? "its compute instance" : compute);
+        break;
+    }
   }
-  if (*change.set_mode) {
-    mode.insert(mode.end(), instances.begin(), instances.end());
-    return mode;
-  }
-  instances.insert(instances.end(), mode.begin(), mode.end());
-  return instances;
+}
+
+void add_mode_steps(std::vector<StepLine>& lines, const api::GpuChange& change) {
+  add(lines, *change.set_mode ? "turn MIG mode on" : "turn MIG mode off", "");
+  if (!change.needs_reset) return;
+  if (change.reset_together.size() > 1)
+    add(lines, "reset together", join(change.reset_together, ", "));
+  else
+    add(lines, "reset the GPU", "");
 }
 
 std::string steps_block(const Look& look, const api::GpuChange& change) {
+  std::vector<StepLine> lines;
+  if (change.set_mode && *change.set_mode) add_mode_steps(lines, change);
+  add_instance_steps(lines, board_of(change), change.plan.steps);
+  if (change.set_mode && !*change.set_mode) add_mode_steps(lines, change);
   std::string out;
-  const auto steps = all_steps(change);
-  for (std::size_t i = 0; i < steps.size(); ++i)
-    out += label(i == 0 ? "steps" : "") + fmt::format("{:>2}  ", i + 1) +
-           wrapped(steps[i], look.width, kIndent + 4, kIndent + 4) + '\n';
-  return out;
-}
-
-std::string kept_block(const Look& look, const api::GpuChange& change) {
-  std::string out;
-  for (const auto& instance : change.before.instances) {
-    if (!instance.pinned() || !change.before.board) continue;
-    const bool hit = std::ranges::none_of(change.plan.kept,
-                                          [&](const auto& placed) { return placed.start == instance.placement.start; });
-    const auto holding = holding_of(look, change.before, instance);
-    const auto name = layout::name_at(*change.before.board, instance.profile, instance.placement.start);
-    out +=
-        label(hit ? "hits" : "keeps") + paint(look, hit ? Tone::bad : holding.tone, name) + "  " + holding.whole + '\n';
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto text = lines[i].objects.empty() ? lines[i].verb : lines[i].verb + " " + join(lines[i].objects, ", ");
+    out += label(i == 0 ? "steps" : "") + fmt::format("{}  ", i + 1) +
+           wrapped(text, look.width, kIndent + 5, kIndent + 3) + '\n';
   }
   return out;
 }
 
-std::string draw_change(const Look& look, const api::GpuChange& change) {
-  const auto& gpu = change.before;
-  return paint(look, Tone::strong, fmt::format("GPU {}", gpu.index)) + "  " + printable(gpu.product) + "  " +
-         paint(look, Tone::faint, printable(gpu.uuid)) + '\n' + before_line(look, change) + after_line(look, change) +
-         steps_block(look, change) + kept_block(look, change);
+// Which instances in use stay, and which a forced change hits.
+std::string kept_block(const Look& look, const api::GpuChange& change) {
+  Table table({{""}, {""}, {""}});
+  std::string_view last;
+  for (const auto& instance : change.before.instances) {
+    if (!instance.pinned() || !change.before.board) continue;
+    const auto stays_at = [&](const auto& placed) { return placed.start == instance.placement.start; };
+    const bool hit = std::ranges::none_of(change.plan.kept, stays_at);
+    const std::string_view word = hit ? "hits" : "keeps";
+    const auto holding = holding_of(look, change.before, instance);
+    table.add({{fmt::format("{:<6}", word == last ? "" : word), hit ? Tone::bad : Tone::plain},
+               {layout::name_at(*change.before.board, instance.profile, instance.placement.start),
+                hit ? Tone::bad : holding.tone},
+               {holding.whole}});
+    last = word;
+  }
+  return table.empty() ? "" : table.draw(look, 2);
+}
+
+std::string draw_body(const Look& look, const api::GpuChange& change) {
+  return before_line(look, change) + after_line(look, change) + steps_block(look, change) + kept_block(look, change);
+}
+
+// "0-3, 6".
+std::string ranges_text(const std::vector<int>& numbers) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const int first = numbers[i];
+    while (i + 1 < numbers.size() && numbers[i + 1] == numbers[i] + 1) ++i;
+    parts.push_back(first == numbers[i] ? std::to_string(first) : fmt::format("{}-{}", first, numbers[i]));
+  }
+  return join(parts, ", ");
+}
+
+// GPUs that change alike are drawn once.
+std::string draw_changes(const Look& look, const std::vector<api::GpuChange>& changes) {
+  struct Group {
+    const layout::Gpu* first;
+    std::string body;
+    std::vector<int> indices;
+  };
+  std::vector<Group> groups;
+  for (const auto& change : changes) {
+    auto body = draw_body(look, change);
+    const auto same = [&](const auto& group) {
+      return group.body == body && group.first->product == change.before.product;
+    };
+    if (const auto found = std::ranges::find_if(groups, same); found != groups.end())
+      found->indices.push_back(change.before.index);
+    else
+      groups.push_back({&change.before, std::move(body), {change.before.index}});
+  }
+  std::string out;
+  for (const auto& group : groups) {
+    const bool alone = group.indices.size() == 1;
+    out += paint(look, Tone::strong, (alone ? "GPU " : "GPUs ") + ranges_text(group.indices)) + "  " +
+           printable(group.first->product);
+    out += alone ? "  " + paint(look, Tone::faint, printable(group.first->uuid)) : ", each";
+    out += '\n' + group.body + '\n';
+  }
+  return out;
 }
 
 std::string summary(const api::NodePlanAnswer& answer, bool done) {
@@ -178,14 +233,15 @@ std::string summary(const api::NodePlanAnswer& answer, bool done) {
                                 done ? "destroyed" : "destroys", answer.gpu_instances_destroyed,
                                 done ? "created" : "creates", answer.gpu_instances_created, count_of(changed, "GPU"));
   if (modes > 0) out += fmt::format(", MIG mode {} on {}", done ? "changed" : "changes", modes);
-  return out + fmt::format("; {} untouched\n", count_of(untouched, "GPU"));
+  if (untouched > 0) out += fmt::format("; {} untouched", count_of(untouched, "GPU"));
+  return out + '\n';
 }
 
 }  // namespace
 
 std::string draw_plan(const Look& look, const api::NodePlanAnswer& answer) {
   std::string out;
-  for (const auto& change : answer.changes) out += draw_change(look, change) + '\n';
+  out += draw_changes(look, answer.changes);
   out += draw_warnings(look, answer.warnings);
   if (answer.changes.empty()) return out + "nothing to do: the node is already as asked\n";
   if (answer.forced) out += paint(look, Tone::bad, "forced:") + " instances in use will be destroyed\n";

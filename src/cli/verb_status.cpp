@@ -37,9 +37,10 @@ Result<int> run_status(const Parsed& parsed) {
   const auto format = TRY(format_of(parsed));
   const auto session = TRY(open_session(parsed));
   auto answer = TRY(session->node->status());
+  const auto gpu_count = answer.state.gpus.size();
   TRY_VOID(select(answer.state.gpus, parsed.all("gpu")));
   if (format == Format::table)
-    TRY_VOID(print(draw_status(output_look(parsed), answer, parsed.flag("verbose") || parsed.flag("gpu"))));
+    TRY_VOID(print(draw_status(output_look(parsed), answer, parsed.flag("verbose") || parsed.flag("gpu"), gpu_count)));
   else
     TRY_VOID(print_json(format, api::to_json(answer)));
   return 0;
