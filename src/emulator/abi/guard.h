@@ -16,25 +16,29 @@
 
 namespace partita::emulator::abi {
 
-// A handle that was found valid. The record is loaded only for MIG devices and instances.
+// A GPU or MIG device handle of the right form, and the GPU's mode and counts.
 struct Target {
   Engine& engine;
   const GpuSpec& spec;
   Handle handle;
-  GpuRecord summary;  // mode and counts
+  GpuHead summary;
 
   bool is_mig() const { return handle.kind == HandleKind::mig_device; }
 };
 // The instances behind a MIG device or instance handle; `compute` is null for a GPU instance handle.
 struct Instances {
-  GpuRecord record;
-  const InstanceRecord* gpu_instance = nullptr;
+  InstanceRecord record;
+  const InstanceRecord* gpu_instance = &record;
   const ComputeRecord* compute = nullptr;
+
+  Instances() = default;
+  Instances(const Instances&) = delete;
+  Instances& operator=(const Instances&) = delete;
 };
 
 enum class Takes { gpus, gpus_and_mig_devices, mig_devices };
 
-// Finds the instances of a handle in the record; false when they are gone.
+// False when the instances of the handle are gone.
 bool find_instances(const Engine& engine, const Handle& handle, Instances& found);
 
 template <class Body>

@@ -78,9 +78,10 @@ NVML_EXPORT nvmlDeviceGetUUID(DeviceHandle device, char* uuid, unsigned length) 
 NVML_EXPORT nvmlDeviceGetIndex(DeviceHandle device, unsigned* index) {
   return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
     if (!target.is_mig()) return give(index, target.handle.gpu);
-    Instances found;
-    if (!find_instances(target.engine, target.handle, found)) return kNotFound;
-    return give(index, mig_index_of(found.record, target.handle));
+    GpuRecord record;
+    target.engine.snapshot(target.handle.gpu, record);
+    const int found = mig_index_of(record, target.handle);
+    return found < 0 ? Return{kNotFound} : give(index, found);
   });
 }
 

@@ -53,12 +53,10 @@ Return compute_processes(const char* function, const void* device, unsigned* cou
     if (count == nullptr) return kInvalidArgument;
     if (!target.is_mig() && target.summary.holder_count == 0) return give_rows({}, count, rows);
     Instances found;
-    if (target.is_mig()) {
-      if (!find_instances(target.engine, target.handle, found)) return kNotFound;
-    } else {
-      target.engine.snapshot(target.handle.gpu, found.record);
-    }
-    return give_rows(live_processes(target, found.record), count, rows);
+    if (target.is_mig() && !find_instances(target.engine, target.handle, found)) return kNotFound;
+    GpuRecord record;
+    target.engine.snapshot(target.handle.gpu, record);
+    return give_rows(live_processes(target, record), count, rows);
   });
 }
 

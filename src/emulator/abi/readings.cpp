@@ -30,19 +30,18 @@ unsigned long long held_memory(const GpuRecord& record, Counts counts) {
 
 // Memory belongs to the GPU instance: all MIG devices of one GPU instance share it and see the same use.
 Return memory_use(const Target& target, MemoryUse& use) {
+  int only = -1;  // GPU instance that counts; -1: all
+  use.total = static_cast<unsigned long long>(target.spec.memory_mib) << 20;
   if (target.is_mig()) {
     Instances found;
     if (!find_instances(target.engine, target.handle, found)) return kNotFound;
+    only = found.gpu_instance->id;
     use.total = memory_mib(target.spec, target.spec.profiles[found.gpu_instance->profile]) << 20;
-    use.used =
-        held_memory(found.record, [&](const HolderRecord& h) { return h.gpu_instance == found.gpu_instance->id; });
-  } else {
-    use.total = static_cast<unsigned long long>(target.spec.memory_mib) << 20;
-    if (target.summary.holder_count > 0) {
-      GpuRecord record;
-      target.engine.snapshot(target.handle.gpu, record);
-      use.used = held_memory(record, [](const HolderRecord&) { return true; });
-    }
+  }
+  if (target.summary.holder_count > 0) {
+    GpuRecord record;
+    target.engine.snapshot(target.handle.gpu, record);
+    use.used = held_memory(record, [&](const HolderRecord& h) { return only < 0 || h.gpu_instance == only; });
   }
   use.used = std::min(use.used, use.total);
   return kSuccess;

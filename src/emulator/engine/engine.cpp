@@ -92,7 +92,7 @@ bool Engine::Impl::may_change_instances() const {
 
 NvmlReturn Engine::Impl::refuses_instances(int index) const {
   if (!has(index)) return kInvalidArgument;
-  const GpuRecord now = file->read_gpu_summary(index);
+  const GpuHead now = file->read_gpu_summary(index);
   if (now.lost != 0) return kGpuIsLost;
   if (gpu(index).units == 0 || now.mig_current == 0) return kNotSupported;
   return may_change_instances() ? kSuccess : kNoPermission;
@@ -102,11 +102,18 @@ void Engine::Impl::commit(StateFile::Transaction& turn, bool instances_changed) 
   if (!instances_changed || !spec.files) return turn.commit();
   const std::uint64_t before = turn.node().change;
   const std::uint64_t after = ++turn.node().change;
-  const bool current = file->files_change() == before;
+  if (file->files_change() != before) {
+    turn.commit();
+    return repair_files();
+  }
+  const std::vector<int> changed = turn.changed_gpus();
+  std::vector<GpuRecord> shown(changed.size());
+  for (std::size_t i = 0; i < changed.size(); ++i) snapshot(changed[i], shown[i]);
   turn.commit();
-  if (!current) return repair_files();
   bool good = true;
-  for (const int index : turn.changed_gpus()) good = files.write_instances(index, turn.gpu(index)) && good;
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    good = files.write_change(changed[i], shown[i], turn.gpu(changed[i])) && good;
+  }
   if (good) file->set_files_change(after);
 }
 
@@ -165,7 +172,10 @@ Result<Engine> Engine::open(const std::filesystem::path& folder) {
 const NodeSpec& Engine::spec() const { return impl_->spec; }
 std::uint64_t Engine::boot_id() const { return impl_->file->read_node().boot_id; }
 void Engine::snapshot(int gpu, GpuRecord& record) const { impl_->snapshot(gpu, record); }
-GpuRecord Engine::summary(int gpu) const { return impl_->file->read_gpu_summary(gpu); }
+GpuHead Engine::summary(int gpu) const { return impl_->file->read_gpu_summary(gpu); }
+bool Engine::instance(int gpu, int id, InstanceRecord& found) const {
+  return impl_->file->read_instance(gpu, id, found) && found.profile < impl_->gpu(gpu).profiles.size();
+}
 std::uint64_t Engine::reader_retries() const { return impl_->file->retries(); }
 
 GpuState Engine::gpu(int index) const {

@@ -60,9 +60,10 @@ class Engine {
   GpuState gpu(int index) const;  // a consistent snapshot
 
   // The same as plain records, for callers that count nanoseconds: no allocation and no system call, so holders may be
-  // dead. summary() has the mode and the counts only.
+  // dead. instance() is one GPU instance by id; false when there is none.
   void snapshot(int gpu, GpuRecord& record) const;
-  GpuRecord summary(int gpu) const;
+  GpuHead summary(int gpu) const;
+  bool instance(int gpu, int id, InstanceRecord& found) const;
   // How often this process's readers had to start again because a writer was faster.
   std::uint64_t reader_retries() const;
 

@@ -44,11 +44,15 @@ struct HolderRecord {
   std::int16_t gpu_instance = -1, compute_instance = -1;
 };
 
-struct GpuRecord {
+// Mode and counts: the first word of a GPU's record.
+struct GpuHead {
   std::uint8_t mig_current = 0, mig_pending = 0, lost = 0;
   std::uint8_t instance_count = 0;
   std::uint16_t holder_count = 0;
   std::uint8_t unused[2] = {};
+};
+
+struct GpuRecord : GpuHead {
   std::array<InstanceRecord, kMaxLiveGpuInstances> instances{};
   std::array<HolderRecord, kMaxHolders> holders{};
 
@@ -88,6 +92,6 @@ struct FaultsRecord {
 template <class Record>
 inline constexpr bool kShareable = std::is_trivially_copyable_v<Record> && sizeof(Record) % 8 == 0;
 static_assert(kShareable<GpuRecord> && kShareable<NodeRecord> && kShareable<FaultsRecord>);
-static_assert(offsetof(GpuRecord, instances) == 8 && sizeof(InstanceRecord) % 8 == 0 && sizeof(HolderRecord) == 24);
+static_assert(sizeof(GpuHead) == 8 && sizeof(InstanceRecord) % 8 == 0 && sizeof(HolderRecord) == 24);
 
 }  // namespace partita::emulator

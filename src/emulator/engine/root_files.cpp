@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -41,6 +41,22 @@ bool write_text(const fs::path& path, std::string_view text, unsigned mode) {
   good = ::fchmod(fd, mode) == 0 && good;
   ::close(fd);
   return good && ::rename(temporary.c_str(), path.c_str()) == 0;
+}
+
+// A small file at once, unless it is there whole: one that was cut short is known by its size.
+bool write_new(const fs::path& path, std::string_view text, unsigned mode) {
+  int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0 && errno == EEXIST) {
+    struct stat info{};
+    if (::stat(path.c_str(), &info) == 0 && info.st_size == static_cast<off_t>(text.size())) return true;
+    ::unlink(path.c_str());
+    fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  }
+  if (fd < 0) return false;
+  bool good = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  good = ::fchmod(fd, mode) == 0 && good;
+  ::close(fd);
+  return good;
 }
 
 // Numbers N of the entries PREFIX<N> of a folder ("gi7" with prefix "gi").
@@ -104,29 +120,31 @@ fs::path capabilities(const fs::path& root) { return root / "proc/driver/nvidia/
 RootFiles::RootFiles(fs::path folder, const NodeSpec& spec) : root_(std::move(folder) / "root"), spec_(spec) {}
 
 bool RootFiles::make_node(const fs::path& path, int major, int minor, unsigned mode) const {
-  struct stat info{};
-  if (::lstat(path.c_str(), &info) == 0) return true;
-  if (::mknod(path.c_str(), S_IFCHR | mode, ::makedev(static_cast<unsigned>(major), static_cast<unsigned>(minor))) ==
-      0) {
-    return ::chmod(path.c_str(), mode) == 0;
+  const dev_t device = ::makedev(static_cast<unsigned>(major), static_cast<unsigned>(minor));
+  if (::mknod(path.c_str(), S_IFCHR | mode, device) == 0) {
+    const bool for_writing = (mode & 0222) != 0;  // the umask may have taken that away
+    return !for_writing || ::chmod(path.c_str(), mode) == 0;
   }
-  return write_text(path, "", mode);
+  return errno == EEXIST || write_text(path, "", mode);
 }
 
 bool RootFiles::write_capability(const fs::path& access, int minor, unsigned mode) const {
-  struct stat info{};
   const std::string text = "DeviceFileMinor: " + std::to_string(minor) + "\nDeviceFileMode: " + std::to_string(mode) +
                            "\nDeviceFileModify: 1\n";
-  if (::stat(access.c_str(), &info) != 0 || info.st_size != static_cast<off_t>(text.size())) {
-    if (!make_folders(access.parent_path()) || !write_text(access, text, mode)) return false;
-  }
-  return make_node(root_ / "dev/nvidia-caps" / ("nvidia-cap" + std::to_string(minor)), kCapsMajor, minor, mode);
+  if (::mkdir(access.parent_path().c_str(), 0755) != 0 && errno != EEXIST) return false;
+  return write_new(access, text, mode) && make_node(capability_node(minor), kCapsMajor, minor, mode);
+}
+
+fs::path RootFiles::capability_node(int minor) const {
+  return root_ / "dev/nvidia-caps" / ("nvidia-cap" + std::to_string(minor));
 }
 
 // The node goes first: a folder without its node is made whole or removed by the next turn, a node without its folder
 // would be forgotten.
 bool RootFiles::remove_capability(const fs::path& folder, int minor) const {
-  ::unlink((root_ / "dev/nvidia-caps" / ("nvidia-cap" + std::to_string(minor))).c_str());
+  ::unlink(capability_node(minor).c_str());
+  ::unlink((folder / "access").c_str());
+  if (::rmdir(folder.c_str()) == 0 || errno == ENOENT) return true;
   std::error_code error;
   fs::remove_all(folder, error);
   return !error;
@@ -168,30 +186,67 @@ bool RootFiles::write_fixed(const NodeRecord& node) const {
 }
 
 bool RootFiles::write_instances(int gpu, const GpuRecord& record) const {
-  const int minor = spec_.gpus[static_cast<std::size_t>(gpu)].minor;
-  const fs::path mig = capabilities(root_) / ("gpu" + std::to_string(minor)) / "mig";
+  // What is there, as a record: the folders that a killed process left, whichever they are.
+  const fs::path mig = mig_folder(gpu);
   bool good = true;
   for (const int gi : numbered_entries(mig, "gi")) {
     const fs::path folder = mig / ("gi" + std::to_string(gi));
     const InstanceRecord* instance = record.instance(gi);
     for (const int ci : numbered_entries(folder, "ci")) {
-      if (instance != nullptr && compute_of(*instance, ci) != nullptr) continue;
-      good = remove_capability(folder / ("ci" + std::to_string(ci)), capability_minor(minor, gi, ci)) && good;
+      if (instance == nullptr || compute_of(*instance, ci) == nullptr) good = remove_compute(gpu, gi, ci) && good;
     }
-    if (instance == nullptr) good = remove_capability(folder, capability_minor(minor, gi)) && good;
+    if (instance == nullptr) good = remove_instance(gpu, gi) && good;
   }
-  for (std::size_t i = 0; i < record.instance_count; ++i) {
-    const InstanceRecord& instance = record.instances[i];
-    const fs::path folder = mig / ("gi" + std::to_string(instance.id));
-    good = write_capability(folder / "access", capability_minor(minor, instance.id), kAllRead) && good;
-    for (std::size_t c = 0; c < instance.compute_count; ++c) {
-      const int ci = instance.compute[c].id;
-      good = write_capability(folder / ("ci" + std::to_string(ci)) / "access", capability_minor(minor, instance.id, ci),
-                              kAllRead) &&
-             good;
+  for (std::size_t i = 0; i < record.instance_count; ++i)
+    good = add_instance(gpu, record.instances[i], nullptr) && good;
+  return good;
+}
+
+bool RootFiles::write_change(int gpu, const GpuRecord& before, const GpuRecord& after) const {
+  bool good = true;
+  for (std::size_t i = 0; i < before.instance_count; ++i) {
+    const InstanceRecord& gone = before.instances[i];
+    const InstanceRecord* stays = after.instance(gone.id);
+    for (std::size_t c = 0; c < gone.compute_count; ++c) {
+      const int ci = gone.compute[c].id;
+      if (stays == nullptr || compute_of(*stays, ci) == nullptr) good = remove_compute(gpu, gone.id, ci) && good;
     }
+    if (stays == nullptr) good = remove_instance(gpu, gone.id) && good;
+  }
+  for (std::size_t i = 0; i < after.instance_count; ++i) {
+    good = add_instance(gpu, after.instances[i], before.instance(after.instances[i].id)) && good;
   }
   return good;
+}
+
+fs::path RootFiles::mig_folder(int gpu) const {
+  return capabilities(root_) / ("gpu" + std::to_string(spec_.gpus[static_cast<std::size_t>(gpu)].minor)) / "mig";
+}
+
+// Leaves out what `shown` has already.
+bool RootFiles::add_instance(int gpu, const InstanceRecord& instance, const InstanceRecord* shown) const {
+  const int minor = spec_.gpus[static_cast<std::size_t>(gpu)].minor;
+  const fs::path folder = mig_folder(gpu) / ("gi" + std::to_string(instance.id));
+  bool good = shown != nullptr || write_capability(folder / "access", capability_minor(minor, instance.id), kAllRead);
+  for (std::size_t c = 0; c < instance.compute_count; ++c) {
+    const int ci = instance.compute[c].id;
+    if (shown != nullptr && compute_of(*shown, ci) != nullptr) continue;
+    good = write_capability(folder / ("ci" + std::to_string(ci)) / "access", capability_minor(minor, instance.id, ci),
+                            kAllRead) &&
+           good;
+  }
+  return good;
+}
+
+bool RootFiles::remove_instance(int gpu, int gi) const {
+  const int minor = spec_.gpus[static_cast<std::size_t>(gpu)].minor;
+  return remove_capability(mig_folder(gpu) / ("gi" + std::to_string(gi)), capability_minor(minor, gi));
+}
+
+bool RootFiles::remove_compute(int gpu, int gi, int ci) const {
+  const int minor = spec_.gpus[static_cast<std::size_t>(gpu)].minor;
+  const fs::path folder = mig_folder(gpu) / ("gi" + std::to_string(gi)) / ("ci" + std::to_string(ci));
+  return remove_capability(folder, capability_minor(minor, gi, ci));
 }
 
 }  // namespace partita::emulator

@@ -26,13 +26,20 @@ class RootFiles {
   // All that does not follow from instances: versions, GPUs, lists of minors, fixed device nodes, the boot id.
   // False when something could not be written (another user's node): the files stay as they are.
   bool write_fixed(const NodeRecord& node) const;
-  // The access files and device nodes of one GPU's instances.
+  // The access files and device nodes of one GPU's instances, whatever is there now.
   bool write_instances(int gpu, const GpuRecord& record) const;
+  // The same when they show `before`: touches only what differs.
+  bool write_change(int gpu, const GpuRecord& before, const GpuRecord& after) const;
 
  private:
   bool make_node(const std::filesystem::path& path, int major, int minor, unsigned mode) const;
   bool write_capability(const std::filesystem::path& access, int minor, unsigned mode) const;
   bool remove_capability(const std::filesystem::path& folder, int minor) const;
+  bool add_instance(int gpu, const InstanceRecord& instance, const InstanceRecord* shown) const;
+  bool remove_instance(int gpu, int gi) const;
+  bool remove_compute(int gpu, int gi, int ci) const;
+  std::filesystem::path mig_folder(int gpu) const;
+  std::filesystem::path capability_node(int minor) const;
 
   std::filesystem::path root_;
   const NodeSpec& spec_;

@@ -11,15 +11,15 @@ namespace partita::emulator {
 
 namespace {
 
-constexpr std::size_t kGpuHeadBytes = offsetof(GpuRecord, instances);
+constexpr std::size_t kGpuHeadBytes = sizeof(GpuHead);
+constexpr std::size_t kHoldersBegin = kGpuHeadBytes + sizeof(GpuRecord::instances);
+static_assert(sizeof(GpuRecord) == kHoldersBegin + sizeof(GpuRecord::holders), "no padding");
 constexpr std::size_t kWordLimit = sizeof(GpuRecord) / 8;
 static_assert(sizeof(FaultsRecord) / 8 <= kWordLimit && sizeof(NodeRecord) / 8 <= kWordLimit);
 
-GpuRecord head_of(std::uint64_t first_word) {
-  GpuRecord record;
-  std::memcpy(static_cast<void*>(&record), &first_word, sizeof first_word);
-  return record;
-}
+// The first word of a GPU's record, and where the id is in the first word of an instance's.
+GpuHead head_of(std::uint64_t first_word) { return std::bit_cast<GpuHead>(first_word); }
+constexpr int kInstanceIdShift = 8 * offsetof(InstanceRecord, id);
 
 // The part of a GPU's record that means anything: the head with the instances, then the holders. Counts from the file
 // are never trusted beyond the arrays.
@@ -29,8 +29,7 @@ struct UsedParts {
 UsedParts used_parts(std::uint8_t instances, std::uint16_t holders) {
   const std::size_t i = std::min<std::size_t>(instances, kMaxLiveGpuInstances);
   const std::size_t h = std::min<std::size_t>(holders, kMaxHolders);
-  const std::size_t begin = offsetof(GpuRecord, holders);
-  return {kGpuHeadBytes + i * sizeof(InstanceRecord), begin, begin + h * sizeof(HolderRecord)};
+  return {kGpuHeadBytes + i * sizeof(InstanceRecord), kHoldersBegin, kHoldersBegin + h * sizeof(HolderRecord)};
 }
 
 std::uint64_t load_word(const char* at) {
@@ -81,7 +80,7 @@ void StateFile::read_record(int record, std::uint64_t* words, Used copy_used) co
 void StateFile::read_gpu(int gpu, GpuRecord& record) const {
   read_record(gpu, reinterpret_cast<std::uint64_t*>(&record), [](const char* at, std::uint64_t* words) {
     words[0] = load_word(at + 8);
-    const GpuRecord head = head_of(words[0]);
+    const GpuHead head = head_of(words[0]);
     const UsedParts used = used_parts(head.instance_count, head.holder_count);
     load_words(at, words, kGpuHeadBytes, used.instances_end);
     load_words(at, words, used.holders_begin, used.holders_end);
@@ -89,10 +88,26 @@ void StateFile::read_gpu(int gpu, GpuRecord& record) const {
   bound_counts(record);
 }
 
-GpuRecord StateFile::read_gpu_summary(int gpu) const {
+GpuHead StateFile::read_gpu_summary(int gpu) const {
   std::uint64_t word = 0;
   read_record(gpu, &word, [](const char* at, std::uint64_t* words) { words[0] = load_word(at + 8); });
   return head_of(word);
+}
+
+bool StateFile::read_instance(int gpu, int id, InstanceRecord& instance) const {
+  bool found = false;
+  read_record(gpu, reinterpret_cast<std::uint64_t*>(&instance), [&](const char* at, std::uint64_t* words) {
+    found = false;
+    const std::size_t end = used_parts(head_of(load_word(at + 8)).instance_count, 0).instances_end;
+    for (std::size_t begin = kGpuHeadBytes; begin < end && !found; begin += sizeof(InstanceRecord)) {
+      const std::uint64_t first = load_word(at + 8 + begin);
+      if (static_cast<int>(first >> kInstanceIdShift & 0xff) != id) continue;
+      found = true;
+      for (std::size_t i = 0; i < sizeof(InstanceRecord); i += 8) words[i / 8] = load_word(at + 8 + begin + i);
+    }
+  });
+  instance.compute_count = std::min<std::uint8_t>(instance.compute_count, kMaxComputeInstances);
+  return found;
 }
 
 NodeRecord StateFile::read_node() const {

@@ -42,9 +42,11 @@ class StateFile {
   int gpu_count() const { return gpu_count_; }
   bool writable() const { return writable_; }
 
-  // Snapshots. The second reads the counts and the mode only (instances and holders stay empty).
+  // Snapshots. The second reads the mode and the counts only.
   void read_gpu(int gpu, GpuRecord& record) const;
-  GpuRecord read_gpu_summary(int gpu) const;
+  GpuHead read_gpu_summary(int gpu) const;
+  // One GPU instance by id; false when there is none. Costs a fraction of a whole snapshot.
+  bool read_instance(int gpu, int id, InstanceRecord& instance) const;
   NodeRecord read_node() const;
   std::uint32_t fault_count() const;
   FaultsRecord read_faults() const;
