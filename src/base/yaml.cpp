@@ -170,16 +170,11 @@ class Builder {
     if (++nodes_ > limits_.max_nodes)
       return fail(ErrorCode::invalid,
                   fmt::format("{}:{}: more than {} values in one file", document_.file, line_, limits_.max_nodes));
-    YamlNode* node = &document_.root;
-    if (!open_.empty()) {
-      Open& open = open_.back();
-      if (open.node->kind == YamlNode::Kind::mapping) {
-        node = &open.node->members.back().second;
-        open.key_next = true;
-      } else {
-        node = &open.node->items.emplace_back();
-      }
+    if (!open_.empty() && open_.back().node->kind == YamlNode::Kind::mapping) {
+      open_.back().key_next = true;
+      return &open_.back().node->members.back().second;  // its line is its key's
     }
+    YamlNode* node = open_.empty() ? &document_.root : &open_.back().node->items.emplace_back();
     node->line = line_;
     return node;
   }

@@ -28,7 +28,7 @@ struct YamlNode {
   enum class Kind { null, scalar, sequence, mapping };
   Kind kind = Kind::null;
   bool quoted = false;              // a scalar in quotes is text, never a number or bool
-  int line = 0;                     // 1-based
+  int line = 0;                     // 1-based; a member's is its key's
   std::string text;                 // scalars
   std::vector<YamlNode> items;      // sequences
   std::vector<YamlMember> members;  // mappings, in file order

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "layout/test_node.h"
 
 namespace partita::layout {
@@ -137,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"  all-enabled:\n", "  all-disabled:\n", "key \"all-disabled\" is given twice"},
         Change{"  all-enabled:\n", "  \"\":\n", "a label must not be empty"},
         Change{"    - devices: all\n      mig-enabled: false\n", "    []\n",
-               "f.yaml:4: mig-configs.all-disabled: expected at least one entry"},
+               "f.yaml:3: mig-configs.all-disabled: expected at least one entry"},
         Change{"    - devices: all\n      mig-enabled: false\n", "    x\n", "expected a list, found \"x\""},
         Change{"devices: all", "devices: &a all", "an anchor"}));
 
@@ -148,6 +150,25 @@ TEST(MigPartedFile, RefusesOtherFiles) {
   EXPECT_THAT(
       read_mig_parted("version: v1\nmig-configs:\n  x:\n  - devices: all\n    mig-enabled", "f").error().message,
       HasSubstr("not valid YAML"));
+}
+
+// 10,000 labels, 2 MB: well under a second in a release build; the bound here only catches quadratic work.
+TEST(MigPartedFile, LargeFilesAreReadSoon) {
+  std::string text = "version: v1\nmig-configs:\n";
+  for (int i = 0; i < 10'000; ++i)
+    text += fmt::format(
+        "  layout-{}:\n    - devices: [0, 1, 2, 3]\n      device-filter: [\"0x20B010DE\", \"0x20F110DE\"]\n"
+        "      mig-enabled: true\n      mig-devices:\n        \"1g.5gb\": 2\n        \"2g.10gb\": 1\n",
+        i);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto file = read_mig_parted(text, "f");
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(file->labels.size(), 10'000u);
+  EXPECT_TRUE(file->label("layout-9999"));
+  EXPECT_FALSE(file->label("layout-10000"));
+  EXPECT_EQ(read_mig_parted(text + "  layout-0: []\n", "f").error().message,
+            "f:70003: key \"layout-0\" is given twice (first on line 3)");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
 TEST(MigPartedFile, UnknownLabelsGetTheNearestOnes) {
