@@ -64,7 +64,7 @@ Result<node::Options> emulated_node(catalog::Catalog& catalog, const std::string
 }
 
 Error with_emulate_form(Error error, const Parsed& parsed) {
-  if (error.code == ErrorCode::unavailable && parsed.verb)
+  if (error.code == ErrorCode::unavailable && parsed.verb && error.message.find("--emulate") == std::string::npos)
     error.details.push_back("without a GPU: partita --emulate dgx-a100 " + std::string(parsed.verb->name));
   return error;
 }
@@ -88,8 +88,7 @@ Result<Format> format_of(const Parsed& parsed, Format otherwise) {
   if (*text == "table") return Format::table;
   if (*text == "json") return Format::json;
   if (*text == "yaml") return Format::yaml;
-  return fail(ErrorCode::invalid, "option -o: expected table, json or yaml, found \"" + *text + "\"" +
-                                      did_you_mean(*text, {"table", "json", "yaml"}));
+  return fail(ErrorCode::invalid, "option -o: expected table, json or yaml, found \"" + *text + "\"");
 }
 
 Look output_look(const Parsed& parsed) { return look_of(STDOUT_FILENO, parsed.flag("no-color")); }

@@ -6,7 +6,7 @@ namespace partita::cli {
 namespace {
 
 // Shell commands that print the words of a kind, one per line.
-constexpr std::string_view kBoardWords = "partita boards 2>/dev/null | sed 1d | cut -d ' ' -f 1";
+constexpr std::string_view kBoardWords = "partita boards 2>/dev/null | sed '1d;/^ /d;/^$/d' | cut -d ' ' -f 1";
 constexpr std::string_view kNodeWords =
     "{ partita emulate list; partita emulate types; } 2>/dev/null | sed '/^node /d;/^type /d;/^no /d' | cut -d ' ' -f "
     "1 | sort -u";

@@ -18,7 +18,7 @@ std::string draw_plan(const Look& look, const api::NodePlanAnswer& answer);
 std::string draw_apply(const Look& look, const api::ApplyAnswer& answer);
 std::string draw_differences(const Look& look, const api::AssertAnswer& answer);
 std::string draw_findings(const Look& look, const api::DoctorAnswer& answer);
-std::string draw_boards(const Look& look, const std::vector<catalog::BoardEntry>& boards);
+std::string draw_boards(const Look& look, const std::vector<std::shared_ptr<const catalog::Board>>& boards);
 std::string draw_board(const Look& look, const catalog::Board& board);
 std::string draw_warnings(const Look& look, const std::vector<std::string>& warnings,
                           std::string_view label = "warning");

@@ -61,15 +61,15 @@ std::string placements_drawing(const Look& look, const catalog::Board& board) {
     for (const auto& starts : rows_of_placements(profile)) {
       std::vector<BarCell> cells;
       for (const int start : starts)
-        cells.push_back({start, profile.placement_size, {fmt::format(" @{}", start)}, Tone::idle});
+        cells.push_back({start,
+                         profile.placement_size,
+                         {fmt::format(" @{}{}", start, profile.placements_assumed ? "~" : "")},
+                         Tone::idle});
       const auto bar = draw_bar(look, board.placement_units, cells, indent);
       out += padded(look, std::string(kIndent, ' ') + (first ? profile.name : ""), indent) +
              bar.substr(static_cast<std::size_t>(indent));
       first = false;
     }
-    if (profile.placements_assumed)
-      out += std::string(static_cast<std::size_t>(indent), ' ') +
-             paint(look, Tone::warning, "~ placements assumed: nobody has published them") + '\n';
   }
   return out;
 }
@@ -165,11 +165,15 @@ std::string section(const Look& look, std::string_view title, const std::string&
 
 }  // namespace
 
-std::string draw_boards(const Look& look, const std::vector<catalog::BoardEntry>& boards) {
-  Table table({{"board"}, {"product"}, {"PCI device"}});
+std::string draw_boards(const Look& look, const std::vector<std::shared_ptr<const catalog::Board>>& boards) {
+  Table table({{"board"}, {"memory", true}, {"slices"}, {"PCI device"}, {"product"}});
   for (const auto& board : boards)
-    table.add({{board.id, Tone::strong}, {board.product}, {pci_text(board.pci_devices)}});
-  return table.draw(look);
+    table.add({{board->id, Tone::strong},
+               {board->nominal_gb ? fmt::format("{} GB", *board->nominal_gb) : "?"},
+               {board->has_mig() ? fmt::format("{}/{}", board->compute_slices, board->memory_slices) : "no MIG"},
+               {pci_text(board->pci_devices)},
+               {board->product}});
+  return table.draw(look) + "\n  slices: compute/memory   ? not known\n";
 }
 
 std::string draw_board(const Look& look, const catalog::Board& board) {

@@ -28,7 +28,7 @@ const layout::Pin* pin_for(const layout::GpuInstance& instance, layout::Pin::Rea
 
 std::vector<std::string> brief_processes(const std::vector<const layout::Process*>& processes) {
   const auto count = std::to_string(processes.size());
-  if (processes.size() > 1) return {count + " processes", count + " procs"};
+  if (processes.size() > 1) return {count + " processes", "(" + count + ")"};
   const auto pid = std::to_string(processes.front()->pid);
   const auto name = printable(processes.front()->name);
   if (name.empty()) return {"pid " + pid, pid};
@@ -105,9 +105,9 @@ std::vector<BarCell> instance_cells(const Look& look, const layout::Gpu& gpu, in
     if (instance.compute.size() > 1) append_if_it_fits(title, count_of(instance.compute.size(), "CI"), columns);
     const std::vector<std::string> nobody = {instance.compute.empty() ? "bare" : "idle", ""};
     const auto holder = first_that_fits(holding.brief.empty() ? nobody : holding.brief,
-                                        columns - 2 - width_of(lines == CellLines::one ? title : id));
+                                        columns - 1 - width_of(lines == CellLines::one ? title : id));
     if (lines == CellLines::one && holder != "idle") append_if_it_fits(title, holder, columns);
-    out.push_back({instance.placement.start, instance.placement.size, {title, " " + id + " " + holder}, holding.tone});
+    out.push_back({instance.placement.start, instance.placement.size, {title, id + " " + holder}, holding.tone});
   }
   return out;
 }

@@ -45,8 +45,11 @@ std::string short_uuid(const std::string& uuid) {
   return printable(uuid.substr(0, std::min<std::size_t>(12, uuid.size())));
 }
 
+// A lost GPU answers nothing, not even its name.
+std::string product_of(const layout::Gpu& gpu) { return gpu.product.empty() ? "?" : printable(gpu.product); }
+
 std::string brief_product(const layout::Gpu& gpu) {
-  const auto product = printable(gpu.product);
+  const auto product = product_of(gpu);
   return product.starts_with("NVIDIA ") ? product.substr(7) : product;
 }
 
@@ -55,8 +58,11 @@ std::string memory_in_use(const layout::Gpu& gpu) {
   return gpu.used_memory ? to_string(*gpu.used_memory) + " of " + total + " used" : total + " memory";
 }
 
+// What stands beside the mode in one line per GPU.
 std::string brief_room(const layout::Gpu& gpu) {
   if (gpu.fault) return {};
+  const bool unused = !gpu.used_memory || gpu.used_memory->value == 0;
+  if (!cut(gpu) && unused) return gpu.total_memory.value > 0 ? to_string(gpu.total_memory) : "";
   if (!cut(gpu)) return memory_in_use(gpu);
   const auto free = free_slices(gpu);
   return fmt::format("free {}/{} memory {}/{} compute", free.memory, gpu.board->memory_slices, free.compute,
@@ -137,11 +143,13 @@ std::string draw_gpu_in_detail(const Look& look, const layout::Gpu& gpu) {
   const auto mode = mode_of(gpu);
   const auto title = fmt::format("GPU {}", gpu.index);
   const auto margin = std::string(static_cast<std::size_t>(width_of(title)) + 2, ' ');
-  std::string out = paint(look, Tone::strong, title) + "  " + printable(gpu.product) + "  " +
-                    paint(look, mode.tone, mode.text) + '\n';
-  out += margin + printable(gpu.uuid) + "  " + printable(gpu.pci_bus_id);
-  if (gpu.utilization_percent) out += fmt::format("  {} % busy", *gpu.utilization_percent);
-  out += '\n';
+  std::string out =
+      paint(look, Tone::strong, title) + "  " + product_of(gpu) + "  " + paint(look, mode.tone, mode.text) + '\n';
+  std::vector<std::string> names;
+  for (const auto& name : {gpu.uuid, gpu.pci_bus_id})
+    if (!name.empty()) names.push_back(printable(name));
+  if (gpu.utilization_percent) names.push_back(fmt::format("{} % busy", *gpu.utilization_percent));
+  if (!names.empty()) out += margin + join(names, "  ") + '\n';
   if (const auto room = detailed_room(gpu); !room.empty()) out += margin + room + '\n';
   out += body(look, gpu, true);
   if (!gpu.fault && cut(gpu)) out += instance_table(look, gpu);
@@ -160,15 +168,19 @@ std::string title_of(const Look& look, const api::StatusAnswer& answer, std::siz
 std::string draw_gpu_briefly(const Look& look, const layout::Gpu& gpu) {
   const auto mode = mode_of(gpu);
   const auto title = fmt::format("GPU {}", gpu.index);
+  const auto uuid = short_uuid(gpu.uuid);
   const auto room = brief_room(gpu);
-  const auto end = short_uuid(gpu.uuid) + "  " + mode.text;
+  const auto mode_text = mode.text == "MIG enabled, empty" ? "enabled, empty" : mode.text;
   // The product is what gives way when the line is short of room.
-  const int taken = width_of(title) + 2 + 2 + width_of(end) + 2 + width_of(room);
-  const auto product = fitted(look, brief_product(gpu), std::max(8, look.width - taken));
-  const int gap = std::max(2, look.width - taken + 2 - width_of(product));
-  return paint(look, Tone::strong, title) + "  " + product + "  " + paint(look, Tone::faint, short_uuid(gpu.uuid)) +
-         "  " + paint(look, mode.tone, mode.text) +
-         (room.empty() ? "" : std::string(static_cast<std::size_t>(gap), ' ') + room) + '\n' + body(look, gpu, false);
+  constexpr int kGap = 2, kShortestProduct = 8;
+  const int taken = width_of(title) + width_of(uuid) + width_of(mode_text) + width_of(room) + 4 * kGap;
+  const auto product = fitted(look, brief_product(gpu), std::max(kShortestProduct, look.width - taken));
+  const int spare = std::max(kGap, look.width - taken + kGap - width_of(product));
+  std::string out = paint(look, Tone::strong, title) + "  " + product;
+  if (!uuid.empty()) out += "  " + paint(look, Tone::faint, uuid);
+  out += "  " + paint(look, mode.tone, mode_text);
+  if (!room.empty()) out += std::string(static_cast<std::size_t>(spare), ' ') + room;
+  return out + '\n' + body(look, gpu, false);
 }
 
 std::string draw_legend(const Look& look, const std::vector<layout::Gpu>& gpus) {

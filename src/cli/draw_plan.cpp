@@ -244,17 +244,18 @@ std::string draw_plan(const Look& look, const api::NodePlanAnswer& answer) {
   out += draw_changes(look, answer.changes);
   out += draw_warnings(look, answer.warnings);
   if (answer.changes.empty()) return out + "nothing to do: the node is already as asked\n";
-  if (answer.forced) out += paint(look, Tone::bad, "forced:") + " instances in use will be destroyed\n";
   return out + summary(answer, false);
 }
 
 std::string draw_apply(const Look& look, const api::ApplyAnswer& answer) {
   std::string out = draw_warnings(look, answer.recovered, "recovered");
+  std::vector<layout::Gpu> changed;
   for (const auto& change : answer.plan.changes) {
     const auto after = std::ranges::find(answer.after.gpus, change.before.uuid, &layout::Gpu::uuid);
-    if (after != answer.after.gpus.end()) out += draw_gpu_briefly(look, *after);
+    if (after != answer.after.gpus.end()) changed.push_back(*after);
   }
-  if (!out.empty()) out += draw_legend(look, answer.after.gpus);
+  for (const auto& gpu : changed) out += draw_gpu_briefly(look, gpu);
+  out += draw_legend(look, changed);
   out += draw_warnings(look, answer.plan.warnings);
   for (const auto& uuid : answer.pending_reset)
     out += draw_warnings(look, {gpu_label(answer.after, uuid) + ": the new MIG mode waits for a GPU reset"}, "pending");

@@ -9,11 +9,11 @@ namespace partita::cli {
 
 void DrawnProgress::step(int done, int total, std::string_view what) {
   const auto line = fmt::format("[{}/{}] {}", done, total, printable(what));
-  if (every_step_) {
+  if (steps_ == Steps::all) {
     std::fputs((line + '\n').c_str(), stderr);
     return;
   }
-  if (!look_.terminal) return;
+  if (!look_.terminal || steps_ == Steps::none) return;
   constexpr int kBar = 20;
   const int filled = total > 0 ? std::clamp(done * kBar / total, 0, kBar) : 0;
   std::string bar;
@@ -24,6 +24,7 @@ void DrawnProgress::step(int done, int total, std::string_view what) {
 }
 
 void DrawnProgress::note(std::string_view line) {
+  if (steps_ == Steps::none) return;
   clear();
   std::fputs(("partita: " + printable(line) + '\n').c_str(), stderr);
 }

@@ -10,8 +10,10 @@ namespace partita::cli {
 
 class DrawnProgress final : public Progress {
  public:
-  // Steps are drawn when standard error is a terminal, and told line by line with `every_step` (--debug).
-  DrawnProgress(const Look& look, bool every_step) : look_(look), every_step_(every_step) {}
+  // Steps are drawn when standard error is a terminal, and told line by line by `all`. `none` keeps standard error for
+  // an error that programs read.
+  enum class Steps { drawn, all, none };
+  DrawnProgress(const Look& look, Steps steps) : look_(look), steps_(steps) {}
   ~DrawnProgress() override { clear(); }
   DrawnProgress(const DrawnProgress&) = delete;
   DrawnProgress& operator=(const DrawnProgress&) = delete;
@@ -23,7 +25,7 @@ class DrawnProgress final : public Progress {
   void clear();
 
   Look look_;
-  bool every_step_;
+  Steps steps_;
   bool drawn_ = false;
 };
 

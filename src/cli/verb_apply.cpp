@@ -11,15 +11,17 @@
 namespace partita::cli {
 namespace {
 
-Result<api::ApplyAnswer> change_node(const Parsed& parsed, api::Wanted wanted) {
+Result<api::ApplyAnswer> change_node(const Parsed& parsed, Format format, api::Wanted wanted) {
   auto options = TRY(change_options(parsed));
   const auto session = TRY(open_session(parsed));
-  DrawnProgress progress(look_of(STDERR_FILENO, parsed.flag("no-color")), parsed.flag("debug"));
+  using Steps = DrawnProgress::Steps;
+  const auto steps = parsed.flag("debug") ? Steps::all : format == Format::table ? Steps::drawn : Steps::none;
+  DrawnProgress progress(look_of(STDERR_FILENO, parsed.flag("no-color")), steps);
   return session->node->apply({session->caller, std::move(wanted), std::move(options)}, progress);
 }
 
 Result<int> apply_wanted(const Parsed& parsed, Format format, api::Wanted wanted) {
-  const auto answer = TRY(change_node(parsed, std::move(wanted)));
+  const auto answer = TRY(change_node(parsed, format, std::move(wanted)));
   if (format == Format::table)
     TRY_VOID(print(draw_apply(output_look(parsed), answer)));
   else

@@ -1,5 +1,4 @@
 // completion and man: texts made from the table of verbs.
-#include "base/text.h"
 #include "cli/common.h"
 #include "cli/help.h"
 #include "cli/run.h"
@@ -15,8 +14,7 @@ Result<int> run_completion(const Parsed& parsed) {
   else if (shell == "fish")
     TRY_VOID(print(fish_completion()));
   else
-    return fail(ErrorCode::invalid, "completion: expected bash, zsh or fish, found \"" + shell + "\"" +
-                                        did_you_mean(shell, {"bash", "zsh", "fish"}));
+    return fail(ErrorCode::invalid, "completion: expected bash, zsh or fish, found \"" + shell + "\"");
   return 0;
 }
 
