@@ -19,7 +19,8 @@ PackBounds::PackBounds(const PackProblem& problem, const std::vector<std::vector
       // The most one GPU brings, untouched and touched, by number destroyed.
       int idle_gain = 0;
       std::vector<int> gain(levels, 0);
-      for (const auto& group : groups[static_cast<std::size_t>(g)]) {
+      const auto twin = problem.bins[static_cast<std::size_t>(g)].twin_of;
+      for (const auto& group : groups[static_cast<std::size_t>(twin >= 0 ? twin : g)]) {
         const int brings = value(measures_[m], group.delta);
         if (!group.touched) {
           idle_gain = std::max(idle_gain, brings);

@@ -13,7 +13,8 @@ namespace partita::plan {
 
 class PackBounds {
  public:
-  PackBounds(const PackProblem& problem, const std::vector<std::vector<OptionGroup>>& groups, int max_destroyed);
+  PackBounds(const PackProblem& problem, const std::vector<std::vector<OptionGroup>>& groups,
+             int max_destroyed);  // of twins only the first has groups
 
   // False: `need` cannot be met by the bins from `from` on within these budgets. True: perhaps.
   bool may_meet(const Need& need, int from, int destroyed, int touched) const;

@@ -1,37 +1,41 @@
 #include "plan/pack_options.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace partita::plan {
 
 namespace {
 
-bool at_least(const Need& a, const Need& b, int kinds) {
-  for (int k = 0; k < kinds; ++k)
-    if (a[static_cast<std::size_t>(k)] < b[static_cast<std::size_t>(k)]) return false;
+bool at_least(const Need& a, const Need& b, std::size_t kinds) {
+  for (std::size_t k = 0; k < kinds; ++k)
+    if (a[k] < b[k]) return false;
   return true;
 }
 
-bool beats(const OptionGroup& a, const OptionGroup& b, int kinds) {
+bool beats(const OptionGroup& a, const OptionGroup& b, std::size_t kinds) {
   return a.destroyed <= b.destroyed && a.touched <= b.touched && at_least(a.delta, b.delta, kinds);
-}
-
-void keep_maximal(std::vector<Need>& vectors, int kinds) {
-  std::vector<Need> kept;
-  for (const auto& vector : vectors)  // larger sums first, so nothing later beats something earlier
-    if (std::ranges::none_of(kept, [&](const Need& k) { return at_least(k, vector, kinds); })) kept.push_back(vector);
-  vectors = std::move(kept);
 }
 
 }  // namespace
 
-std::vector<OptionGroup> OptionMaker::make(int budget, bool maximal_only) {
+OptionMaker::OptionMaker(const Bin& bin, RefillTable& refills)
+    : bin_(bin), refills_(refills), kinds_(bin.kinds.size()), free_of_rules_(refills.only_space_matters()) {
+  const auto all_media = [&](const layout::GpuInstance* live) {
+    return bin.geometry->profiles()[static_cast<std::size_t>(live->profile)].me_all;
+  };
+  if (std::ranges::any_of(bin.idle, all_media) || std::ranges::any_of(bin.pinned, all_media)) free_of_rules_ = false;
+  for (const auto* live : bin.idle) idle_cells_.push_back(bin.geometry->cells_of(live->profile, live->placement.start));
+  for (const auto* live : bin.pinned) pinned_cells_ |= bin.geometry->cells_of(live->profile, live->placement.start);
+}
+
+std::vector<OptionGroup> OptionMaker::make(int budget, const Need& most, bool maximal_only) {
   budget_ = budget;
+  most_ = most;
   maximal_only_ = maximal_only;
   groups_.clear();
   group_of_.clear();
   Option option;
-  option.fates.resize(bin_.idle.size());
   choose(0, 0, option);
   return std::move(groups_);
 }
@@ -55,106 +59,86 @@ void OptionMaker::choose(std::size_t i, int destroyed, Option& option) {
 
 // The fates are decided; what can be created beside what stays?
 void OptionMaker::finish(int destroyed, const Option& option) {
-  SliceMask occupied = 0;
+  SliceMask occupied = pinned_cells_;
   Tally tally(*bin_.geometry);
-  for (const auto& at : standing(bin_, option).placed) {
-    occupied |= bin_.geometry->cells_of(at.profile, at.start);
-    tally.add(at.profile);
+  for (const auto* live : bin_.pinned) tally.add(live->profile);
+  for (std::size_t i = 0; i < bin_.idle.size(); ++i) {
+    if (option.fates[i].kind == kDestroyed) continue;
+    occupied |= idle_cells_[i];
+    tally.add(bin_.idle[i]->profile);
   }
-  std::vector<Need> allowed;
-  for (const auto& created : refills(occupied)) {
-    Tally after = tally;
-    int n = 0;
-    for (int k = 0; k < kinds_; ++k) {
-      const auto count = created[static_cast<std::size_t>(k)];
-      n += count;
-      if (count > 0) after.add(bin_.kinds[static_cast<std::size_t>(k)]->profile, count);
+  const auto& list = refills_.at(occupied);
+  for (const auto& refill : list.refills) {
+    const bool nothing = &refill == &list.refills.front();
+    if (nothing && destroyed == 0) {
+      add(refill.created, destroyed, option);  // it may leave the GPU untouched: no rule to obey
+      continue;
     }
-    if (n == 0 || after.allowed()) allowed.push_back(created);
+    if (!at_least(most_, refill.created, kinds_) || !useful(refill, list, option, tally)) continue;
+    if (!free_of_rules_ && !allowed(refill, tally)) continue;
+    if (maximal_only_ && could_take_more(refill, tally)) continue;
+    add(refill.created, destroyed, option);
   }
-  if (maximal_only_) {
-    keep_maximal(allowed, kinds_);
-    if (destroyed == 0 && allowed.front() != Need{}) allowed.push_back(Need{});  // it may leave the GPU untouched
+}
+
+// Is each destroyed instance really in the way of this refill?
+bool OptionMaker::useful(const Refill& refill, const RefillList& list, const Option& option, const Tally& tally) const {
+  for (std::size_t i = 0; i < bin_.idle.size(); ++i) {
+    if (option.fates[i].kind != kDestroyed) continue;
+    const bool has_room =
+        std::ranges::any_of(list.masks_of(refill), [&](SliceMask mask) { return (mask & idle_cells_[i]) == 0; });
+    if (has_room && (free_of_rules_ || with(refill, tally).allows_more(bin_.idle[i]->profile))) return false;
   }
-  for (const auto& created : allowed) add(created, destroyed, option);
+  return true;
+}
+
+Tally OptionMaker::with(const Refill& refill, Tally tally) const {
+  for (std::size_t k = 0; k < kinds_; ++k)
+    if (refill.created[k] > 0 && bin_.kinds[k]) tally.add(bin_.kinds[k]->profile, refill.created[k]);
+  return tally;
+}
+
+bool OptionMaker::allowed(const Refill& refill, Tally tally) const { return with(refill, tally).allowed(); }
+
+bool OptionMaker::could_take_more(const Refill& refill, const Tally& tally) const {
+  for (auto bits = refill.can_add; bits != 0; bits &= bits - 1) {
+    const auto k = static_cast<std::size_t>(std::countr_zero(bits));
+    if (refill.created[k] >= most_[k] || !bin_.kinds[k]) continue;
+    if (free_of_rules_ || with(refill, tally).allows_more(bin_.kinds[k]->profile)) return true;
+  }
+  return false;
 }
 
 void OptionMaker::add(const Need& created, int destroyed, const Option& option) {
-  OptionGroup group;
-  group.destroyed = destroyed;
-  group.touched = destroyed > 0;
-  group.delta = created;
-  for (int k = 0; k < kinds_; ++k) group.touched |= created[static_cast<std::size_t>(k)] > 0;
+  Key key{created, destroyed, destroyed > 0};
+  for (std::size_t k = 0; k < kinds_; ++k) key.touched |= created[k] > 0;
   for (std::size_t i = 0; i < bin_.idle.size(); ++i) {
     const auto before = bin_.choices[i].front().kind;
     const auto after = option.fates[i].kind;
-    if (before >= 0) --group.delta[static_cast<std::size_t>(before)];
-    if (after >= 0) ++group.delta[static_cast<std::size_t>(after)];
-    group.touched |= option.fates[i].recut;
+    if (before >= 0) --key.delta[static_cast<std::size_t>(before)];
+    if (after >= 0) ++key.delta[static_cast<std::size_t>(after)];
+    key.touched |= option.fates[i].recut;
   }
-  const auto [entry, fresh] = group_of_.try_emplace({group.delta, {destroyed, group.touched}}, groups_.size());
-  if (fresh) groups_.push_back(std::move(group));
-  auto& options = groups_[entry->second].options;
+  const auto [entry, fresh] = group_of_.try_emplace(key, groups_.size());
+  if (fresh) groups_.push_back({key.delta, destroyed, key.touched, {}});
   if (!fresh && maximal_only_) return;
+  auto& options = groups_[entry->second].options;
   options.push_back(option);
   options.back().created = created;
 }
 
-// Every count vector of kinds that can be placed on the free cells, at most `most_` of each; larger sums first.
-const std::vector<Need>& OptionMaker::refills(SliceMask occupied) {
-  const auto [entry, fresh] = refills_.try_emplace(occupied);
-  if (!fresh) return entry->second;
-  Need created{};
-  auto& found = entry->second;
-  refill(0, 0, occupied, created, found);
-  const auto sum = [](const Need& need) {
-    int total = 0;
-    for (const auto n : need) total += n;
-    return total;
-  };
-  std::ranges::sort(found, [&](const Need& a, const Need& b) {
-    const int sum_a = sum(a);
-    const int sum_b = sum(b);
-    return sum_a != sum_b ? sum_a > sum_b : a > b;
-  });
-  found.erase(std::ranges::unique(found).begin(), found.end());
-  return found;
+void drop_dominated(std::vector<OptionGroup>& groups, std::size_t kinds) {
+  std::vector<bool> beaten(groups.size());
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    for (std::size_t j = 0; j < groups.size() && !beaten[i]; ++j)
+      beaten[i] = j != i && beats(groups[j], groups[i], kinds) && (j < i || !beats(groups[i], groups[j], kinds));
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    if (!beaten[i] && kept++ != i) groups[kept - 1] = std::move(groups[i]);
+  groups.resize(kept);
 }
 
-// Adds instances of `kind` at places from `from` on, then of later kinds.
-void OptionMaker::refill(int kind, std::size_t from, SliceMask occupied, Need& created,
-                         std::vector<Need>& found) const {
-  if (kind == kinds_) {
-    found.push_back(created);
-    return;
-  }
-  refill(kind + 1, 0, occupied, created, found);
-  const auto& wanted = bin_.kinds[static_cast<std::size_t>(kind)];
-  auto& count = created[static_cast<std::size_t>(kind)];
-  if (!wanted || count >= most_[static_cast<std::size_t>(kind)]) return;
-  const auto shape = bin_.geometry->profiles()[static_cast<std::size_t>(wanted->profile)].shape;
-  const auto& places = bin_.geometry->shapes()[static_cast<std::size_t>(shape)].places;
-  for (std::size_t i = from; i < places.size(); ++i) {
-    if ((places[i].mask & occupied) != 0 || (wanted->start && *wanted->start != places[i].start)) continue;
-    ++count;
-    // Further ones of this kind go to later places only.
-    refill(kind, i + 1, occupied | places[i].mask, created, found);
-    --count;
-  }
-}
-
-void drop_dominated(std::vector<OptionGroup>& groups, int kinds) {
-  std::vector<OptionGroup> kept;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    bool beaten = false;
-    for (std::size_t j = 0; j < groups.size() && !beaten; ++j)
-      beaten = j != i && beats(groups[j], groups[i], kinds) && (j < i || !beats(groups[i], groups[j], kinds));
-    if (!beaten) kept.push_back(groups[i]);
-  }
-  groups = std::move(kept);
-}
-
-void drop_wasteful(std::vector<OptionGroup>& groups, const std::vector<OptionGroup>& maximal, int kinds) {
+void drop_wasteful(std::vector<OptionGroup>& groups, const std::vector<OptionGroup>& maximal, std::size_t kinds) {
   std::erase_if(groups, [&](const OptionGroup& group) {
     return std::ranges::any_of(maximal, [&](const OptionGroup& better) {
       return better.destroyed < group.destroyed && beats(better, group, kinds);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "plan/compute_fit.h"
 #include "plan/target.h"
@@ -61,16 +62,16 @@ void find_choices(Bin& bin, const layout::GpuInstance& live) {
   std::vector<Fate> recut;
   std::vector<int> recut_cost;
   const auto& profile = bin.gpu->board->profiles[static_cast<std::size_t>(live.profile)];
-  for (int k = 0; k < static_cast<int>(bin.kinds.size()); ++k) {
-    const auto& wanted = bin.kinds[static_cast<std::size_t>(k)];
+  for (std::size_t k = 0; k < bin.kinds.size(); ++k) {
+    const auto& wanted = bin.kinds[k];
     if (!wanted || wanted->profile != live.profile || (wanted->start && *wanted->start != live.placement.start))
       continue;
     const auto change = change_compute(profile, compute_placed(live.compute), *wanted);
     if (!change) continue;
     if (change->none()) {
-      as_is.push_back({k, false});
+      as_is.push_back({static_cast<std::int16_t>(k), false});
     } else {
-      recut.push_back({k, true});
+      recut.push_back({static_cast<std::int16_t>(k), true});
       recut_cost.push_back(static_cast<int>(change->destroy.size()));
     }
   }
@@ -154,6 +155,17 @@ Result<PackProblem> make_problem(std::span<const Gpu> gpus, std::span<const Dema
   }
   put_twins_side_by_side(problem.bins);
   return problem;
+}
+
+std::size_t hash(const Need& need) {
+  std::array<std::uint64_t, sizeof(Need) / sizeof(std::uint64_t)> words{};
+  std::memcpy(words.data(), need.data(), sizeof(Need));
+  std::uint64_t mixed = 0;
+  for (const auto word : words) {
+    mixed = (mixed ^ word) * 0x9E3779B97F4A7C15ULL;
+    mixed ^= mixed >> 29;
+  }
+  return mixed;
 }
 
 Standing standing(const Bin& bin, const Option& option) {

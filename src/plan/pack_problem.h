@@ -8,7 +8,6 @@
 #include <array>
 #include <compare>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,6 +25,7 @@ namespace partita::plan {
 
 inline constexpr int kMaxKinds = 32;
 using Need = std::array<std::int16_t, kMaxKinds>;
+std::size_t hash(const Need& need);
 
 struct DemandKind {
   int count = 0;
@@ -36,14 +36,14 @@ struct DemandKind {
 inline constexpr int kUnused = -1;
 inline constexpr int kDestroyed = -2;
 struct Fate {
-  int kind = kUnused;  // or kDestroyed
-  bool recut = false;  // its compute instances change
+  std::int16_t kind = kUnused;  // or kDestroyed
+  bool recut = false;           // its compute instances change
 };
 
 // One way to treat the idle instances of a GPU and what is created beside them.
 struct Option {
-  std::vector<Fate> fates;  // parallel to Bin::idle
-  Need created{};           // by kind
+  std::array<Fate, kMaxGpuInstances> fates{};  // parallel to Bin::idle
+  Need created{};                              // by kind
   int compute_destroyed = 0;
 };
 

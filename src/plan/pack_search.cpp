@@ -4,8 +4,8 @@
 #include "plan/pack_search.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
+#include <memory>
 #include <unordered_map>
 
 #include "plan/fit_search.h"
@@ -29,15 +29,9 @@ struct State {
 
 struct StateHash {
   std::size_t operator()(const State& state) const {
-    std::uint64_t hash = static_cast<std::uint64_t>(state.bin) << 32 |
-                         static_cast<std::uint64_t>(state.destroyed) << 16 | static_cast<std::uint64_t>(state.touched);
-    std::array<std::uint64_t, sizeof(Need) / sizeof(std::uint64_t)> words{};
-    std::memcpy(words.data(), state.need.data(), sizeof(Need));
-    for (const auto word : words) {
-      hash = (hash ^ word) * 0x9E3779B97F4A7C15ULL;
-      hash ^= hash >> 29;
-    }
-    return hash;
+    const auto rest = static_cast<std::size_t>(state.bin) << 32 | static_cast<std::size_t>(state.destroyed) << 16 |
+                      static_cast<std::size_t>(state.touched);
+    return hash(state.need) ^ rest * 0x9E3779B97F4A7C15ULL;
   }
 };
 
@@ -94,20 +88,24 @@ class Search {
     return most;
   }
 
+  // Of twins, only the first has groups.
   Groups make_groups(int destroyed, bool maximal_only) {
     const Need most = most_created(destroyed);
-    Groups groups;
-    for (int g = 0; g < bins_; ++g) {
-      const auto& bin = problem_.bins[static_cast<std::size_t>(g)];
-      if (bin.twin_of >= 0) {
-        groups.push_back(groups[static_cast<std::size_t>(bin.twin_of)]);
-        continue;
-      }
-      groups.push_back(OptionMaker(bin, kinds_, most).make(destroyed, maximal_only));
-      if (maximal_only) drop_dominated(groups.back(), kinds_);
-      untouched_last(groups.back());
+    Groups groups(problem_.bins.size());
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const auto& bin = problem_.bins[g];
+      if (bin.twin_of >= 0) continue;
+      groups[g] = OptionMaker(bin, refills_for(bin)).make(destroyed, most, maximal_only);
+      if (maximal_only) drop_dominated(groups[g], static_cast<std::size_t>(kinds_));
+      untouched_last(groups[g]);
     }
     return groups;
+  }
+
+  RefillTable& refills_for(const Bin& bin) {
+    for (auto& table : refills_)
+      if (table->serves(bin)) return *table;
+    return *refills_.emplace_back(std::make_unique<RefillTable>(bin, most_created(idle_)));
   }
 
   static void untouched_last(std::vector<OptionGroup>& groups) {
@@ -150,9 +148,9 @@ class Search {
     return next;
   }
 
-  int twin_key(int bin) const {
+  std::size_t twin_key(int bin) const {
     const auto twin = problem_.bins[static_cast<std::size_t>(bin)].twin_of;
-    return twin >= 0 ? twin : bin;
+    return static_cast<std::size_t>(twin >= 0 ? twin : bin);
   }
 
   bool is_nothing(const OptionGroup& group) const {
@@ -170,7 +168,7 @@ class Search {
     if (met(state.need)) return true;
     if (state.bin == bins_ || !bounds_->may_meet(state.need, state.bin, state.destroyed, state.touched)) return false;
     if (failed_.contains(state)) return false;
-    for (const auto& group : maximal_[static_cast<std::size_t>(state.bin)])
+    for (const auto& group : maximal_[twin_key(state.bin)])
       if (affordable(state, group) && meets(after(state, group))) return true;
     failed_.emplace(state, true);
     return false;
@@ -183,8 +181,7 @@ class Search {
 
   std::vector<Option> best_within(int destroyed, int touched) {
     all_ = make_groups(destroyed, false);
-    for (int g = 0; g < bins_; ++g)
-      drop_wasteful(all_[static_cast<std::size_t>(g)], maximal_[static_cast<std::size_t>(g)], kinds_);
+    for (std::size_t g = 0; g < all_.size(); ++g) drop_wasteful(all_[g], maximal_[g], static_cast<std::size_t>(kinds_));
     open_now_.clear();
     for (const auto& bin : problem_.bins) open_now_.push_back(openness(bin, untouched(bin)));
     best_option_.resize(all_.size());
@@ -200,7 +197,7 @@ class Search {
     while (state.bin < bins_ && !met(state.need)) {
       const auto step = best(state);
       const auto g = static_cast<std::size_t>(state.bin);
-      const auto& group = all_[g][static_cast<std::size_t>(step.group)];
+      const auto& group = all_[twin_key(state.bin)][static_cast<std::size_t>(step.group)];
       const auto pick = cost_of(state.bin, step.group).group;
       chosen[g] = group.options[static_cast<std::size_t>(pick)];
       state = after(state, group);
@@ -215,7 +212,7 @@ class Search {
     if (const auto known = best_.find(state); known != best_.end()) return known->second;
     Step best_step;
     if (!failed_.contains(state)) {
-      const auto& groups = all_[static_cast<std::size_t>(state.bin)];
+      const auto& groups = all_[twin_key(state.bin)];
       for (std::size_t i = 0; i < groups.size(); ++i) {
         if (!affordable(state, groups[i]) || overshoots(state, groups[i])) continue;
         const auto rest = best(after(state, groups[i])).cost;
@@ -239,15 +236,15 @@ class Search {
 
   // The best option of a group, found when first asked for. Step::group is the option's index here.
   const Step& cost_of(int bin_index, int group_index) {
-    auto& known = best_option_[static_cast<std::size_t>(bin_index)][static_cast<std::size_t>(group_index)];
+    const auto g = twin_key(bin_index);
+    auto& known = best_option_[g][static_cast<std::size_t>(group_index)];
     if (known.group >= 0) return known;
-    const auto& bin = problem_.bins[static_cast<std::size_t>(bin_index)];
-    const auto& group = all_[static_cast<std::size_t>(bin_index)][static_cast<std::size_t>(group_index)];
+    const auto& bin = problem_.bins[g];
+    const auto& group = all_[g][static_cast<std::size_t>(group_index)];
     for (std::size_t i = 0; i < group.options.size(); ++i) {
       const auto& option = group.options[i];
       const std::int64_t used_up = group.touched && bin.empty() ? 1 : 0;
-      const std::int64_t closed =
-          group.touched ? open_now_[static_cast<std::size_t>(bin_index)] - openness(bin, option) : 0;
+      const std::int64_t closed = group.touched ? open_now_[g] - openness(bin, option) : 0;
       const auto cost = used_up * (std::int64_t{1} << 40) + option.compute_destroyed * (std::int64_t{1} << 20) + closed;
       if (known.group < 0 || cost < known.cost) known = {cost, static_cast<int>(i)};
     }
@@ -262,7 +259,7 @@ class Search {
 
   static Option untouched(const Bin& bin) {
     Option option;
-    for (const auto& choices : bin.choices) option.fates.push_back(choices.front());
+    for (std::size_t i = 0; i < bin.choices.size(); ++i) option.fates[i] = bin.choices[i].front();
     return option;
   }
 
@@ -272,6 +269,7 @@ class Search {
   int idle_ = 0;
   bool recuts_ = false;
   std::vector<Need> losses_;
+  std::vector<std::unique_ptr<RefillTable>> refills_;
   int prepared_ = -1;  // the number destroyed for which the next three hold
   Groups maximal_;
   std::optional<PackBounds> bounds_;
