@@ -71,6 +71,13 @@ Result<void> check_name(std::string_view name) {
                           quote(name)));
 }
 
+// Where the '=' of NAME=TYPE is; a '/' before it makes the whole a path.
+std::optional<std::size_t> name_end(std::string_view argument) {
+  const std::size_t at = argument.find('=');
+  if (at == std::string_view::npos || argument.substr(0, at).find('/') != std::string_view::npos) return std::nullopt;
+  return at;
+}
+
 EmulatedNode describe_node(const std::string& name, const fs::path& folder, int gpus) {
   const Result<std::string> type = read_file(folder / "type", 8192);
   return {name, type ? std::string(trim(*type)) : "", folder, gpus};
@@ -132,7 +139,10 @@ fs::path nodes_folder() {
     const char* value = std::getenv(name);
     return fs::path(value ? value : "");
   };
-  if (const fs::path root = variable("PARTITA_EMULATED_ROOT"); !root.empty()) return root;
+  if (const fs::path root = variable("PARTITA_EMULATED_ROOT"); !root.empty()) {
+    std::error_code none;
+    return fs::absolute(root, none);
+  }
   if (::geteuid() == 0) return "/var/lib/partita/emulated";
   if (const fs::path state = variable("XDG_STATE_HOME"); state.is_absolute()) return state / "partita/emulated";
   fs::path home = variable("HOME");
@@ -141,9 +151,8 @@ fs::path nodes_folder() {
 }
 
 Result<NodeName> parse_node_name(std::string_view text) {
-  const std::size_t equals = text.find('=');
-  if (equals != std::string_view::npos) {
-    NodeName node{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+  if (const std::optional<std::size_t> equals = name_end(text)) {
+    NodeName node{std::string(text.substr(0, *equals)), std::string(text.substr(*equals + 1))};
     TRY_VOID(check_name(node.name));
     if (!is_node_path(node.type)) TRY_VOID(check_name(node.type));
     return node;
@@ -164,7 +173,7 @@ Result<NodeName> parse_node_name(std::string_view text) {
 
 Result<EmulatedNode> start(catalog::Catalog& catalog, std::string_view node_argument) {
   const NodeName asked = TRY(parse_node_name(node_argument));
-  const bool type_named = asked.type != asked.name;
+  const bool type_named = name_end(node_argument).has_value() || is_node_path(node_argument);
   const fs::path folder = nodes_folder() / asked.name;
   std::error_code error;
   if (fs::exists(folder, error)) return existing(asked, type_named);

@@ -79,6 +79,9 @@ TEST_F(Nodes, StartTwiceIsTheSameNode) {
   const Error error = not_started("lab=dgx-a100");
   EXPECT_EQ(error.code, ErrorCode::invalid);
   EXPECT_THAT(error.message, HasSubstr("lab exists and was made from a30x2, not from dgx-a100"));
+  EXPECT_EQ(started("a30x2=dgx-a100").gpus, 8);
+  EXPECT_EQ(started("a30x2").gpus, 8);
+  EXPECT_EQ(not_started("a30x2=a30x2").code, ErrorCode::invalid);
 }
 
 TEST_F(Nodes, TwoStartsAtOnceMakeOneNode) {
@@ -111,6 +114,7 @@ TEST_F(Nodes, UsersOwnFileNamesItself) {
   EXPECT_EQ(started("other=" + file.string()).name, "other");
   EXPECT_EQ(started(root_.write("x.yaml", "{name: rack-7, gpus: [{board: a30-24gb}]}").string()).name, "rack-7");
   EXPECT_EQ(list().size(), 3U);
+  EXPECT_EQ(started(root_.write("k=v.yaml", "{name: kv, gpus: [{board: a30-24gb}]}").string()).name, "kv");
 
   root_.write("lab.yaml", "gpus: [{board: a30-24gb, count: 2}]");
   EXPECT_THAT(not_started(file.string()).message, HasSubstr("was made from an earlier text of"));
@@ -127,9 +131,10 @@ TEST_F(Nodes, BadOnesMakeNothing) {
           root_.write("bad.yaml", "gpus: [{board: a30-24gb}]\nfaults: [{function: '*', return: 19, gpu: 1}]").string())
           .code,
       ErrorCode::invalid);
-  for (const char* hostile : {"", "..", ".", "A100", "../x=a30x2", "=a30x2", "x=", "x=..", "a b", "x\ny", ".lock"})
+  for (const char* hostile : {"", "..", ".", "A100", "=a30x2", "x=", "x=..", "a b", "x\ny", ".lock"})
     EXPECT_EQ(not_started(hostile).code, ErrorCode::invalid) << hostile;
-  EXPECT_EQ(not_started("../x").code, ErrorCode::not_found);  // a path: no such file
+  for (const char* path : {"../x", "../x=a30x2", "/", "./."})  // paths, and no files there
+    EXPECT_NE(not_started(path).message, "") << path;
   EXPECT_TRUE(list().empty());
   for (const fs::directory_entry& entry : fs::directory_iterator(root_.path())) EXPECT_FALSE(entry.is_directory());
 }
