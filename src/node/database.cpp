@@ -121,7 +121,7 @@ Result<Database> Database::open(const std::filesystem::path& file, Access access
   database.impl_->file = file.string();
   TRY_VOID(database.impl_->connect(access));
   if (access == Access::write) {
-    TRY_VOID(database.impl_->script("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;"));
+    TRY_VOID(database.impl_->script("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL;"));
   }
   const auto version = TRY(database.query("PRAGMA user_version"));
   database.version_ = static_cast<int>(std::get<std::int64_t>(version.at(0).at(0)));
@@ -136,10 +136,11 @@ Result<Database> Database::open(const std::filesystem::path& file, Access access
 
 Result<void> Database::migrate(std::span<const std::string_view> migrations) {
   while (version_ < static_cast<int>(migrations.size())) {
-    TRY_VOID(transaction([&]() -> Result<void> {
+    const auto done = transaction([&]() -> Result<void> {
       TRY_VOID(impl_->script(migrations[static_cast<std::size_t>(version_)]));
       return impl_->script(fmt::format("PRAGMA user_version = {}", version_ + 1));
-    }));
+    });
+    if (!done) return done;
     ++version_;
   }
   return {};

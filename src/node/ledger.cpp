@@ -184,7 +184,7 @@ Result<void> Ledger::read_details(Operation& operation) {
 }
 
 Result<void> Ledger::replan(const Operation& operation, std::span<const StepRecord> steps) {
-  return write("replan", true, [&]() -> Result<void> {
+  return write("replan", false, [&]() -> Result<void> {
     TRY_VOID(database_.run("UPDATE operation SET forward = ? WHERE id = ?",
                            {number(operation.forward ? 1 : 0), number(operation.id)}));
     TRY_VOID(
@@ -227,7 +227,7 @@ Result<void> Ledger::mark_gone(std::int64_t operation, int done, const std::stri
 }
 
 Result<void> Ledger::end(std::int64_t operation, bool rolled_back, Time now) {
-  return write("end", true, [&]() -> Result<void> {
+  return write("end", false, [&]() -> Result<void> {
     return database_.run(
         "UPDATE operation SET state = ?, ended_ms = ? WHERE id = ?",
         {std::string(rolled_back ? "rolled_back" : "done"), number(milliseconds(now)), number(operation)});

@@ -1,7 +1,8 @@
 // The node's memory: who made which instance, and what is being changed. SQLite, one database per node.
 //
-// Marks that only a killed process could lose are not synced to the disk one by one: after a power cut no instance is
-// left that they could speak of. Intents and endings are.
+// An intent is on the disk before anything changes. What follows it is safe from the end of the process at once, but
+// reaches the disk only when the ledger is closed: after a power cut no instance is left that a mark could speak of,
+// and the intent leads to the same layout once more.
 #pragma once
 
 #include <filesystem>

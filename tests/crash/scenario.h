@@ -19,11 +19,6 @@
 
 namespace partita::node {
 
-// Killed processes lose nothing that a memory file system holds, and there a sync costs nothing.
-inline void use_memory_file_system() {
-  if (::access("/dev/shm", W_OK) == 0) ::setenv("TMPDIR", "/dev/shm", 1);
-}
-
 inline std::vector<std::string> drawings(const layout::NodeState& state) {
   std::vector<std::string> result;
   for (const layout::Gpu& gpu : state.gpus) result.push_back(draw(gpu));
@@ -45,7 +40,7 @@ inline void PrintTo(const Scenario& scenario, std::ostream* out) { *out << scena
 // A node in the scenario's first layout, with that process.
 class Stage {
  public:
-  explicit Stage(Scenario scenario) : scenario_(std::move(scenario)), world(make(scenario_)) {
+  explicit Stage(Scenario scenario) : scenario_(std::move(scenario)), world(scenario_.node) {
     set_up();
     old_layout = drawings(world.state());
     device_ = scenario_.held.empty() ? "" : world.device(0, scenario_.held);
@@ -91,10 +86,6 @@ class Stage {
   std::string device_;
   bool held_ = false;
 
-  static std::string make(const Scenario& scenario) {
-    use_memory_file_system();
-    return scenario.node;
-  }
   static void die_at(Options& options, int n, bool by_signal) {
     options.on_event = [n, by_signal, count = 0](std::string_view) mutable {
       if (++count != n) return;
