@@ -14,6 +14,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <optional>
 #include <system_error>
 
 #include "base/file.h"
@@ -78,6 +80,16 @@ std::optional<std::size_t> name_end(std::string_view argument) {
   return at;
 }
 
+// Neither atomic nor synced: the folder is renamed when all is in it, and an emulated node may be lost with the
+// machine.
+Result<void> write(const fs::path& path, std::string_view text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) return cannot("write", path, errno);
+  return {};
+}
+
 EmulatedNode describe_node(const std::string& name, const fs::path& folder, int gpus) {
   const Result<std::string> type = read_file(folder / "type", 8192);
   return {name, type ? std::string(trim(*type)) : "", folder, gpus};
@@ -106,8 +118,8 @@ Result<void> make(catalog::Catalog& catalog, const NodeSource& source, const std
   fs::create_directory(folder, error);
   if (error) return cannot("make", folder, error.value());
   TRY_VOID(Engine::create(folder, spec));
-  TRY_VOID(write_file_atomically(folder / "type", source.type + "\n"));
-  TRY_VOID(write_file_atomically(folder / "node.yaml", source.text));
+  TRY_VOID(write(folder / "type", source.type + "\n"));
+  TRY_VOID(write(folder / "node.yaml", source.text));
   if (file.faults.empty()) return {};
   Engine engine = TRY(Engine::open(folder));
   for (const NodeFault& fault : file.faults)
