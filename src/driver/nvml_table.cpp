@@ -104,7 +104,8 @@ void bind_instances(Binder& bind, NvmlTable& t) {
 Result<NvmlLibrary> NvmlLibrary::open(const std::filesystem::path& path) {
   const std::string file = path.empty() ? kLibrary : path.string();
   NvmlLibrary opened;
-  opened.library_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  // It stays mapped after dlclose: driver libraries keep state of the process and are not made to be unloaded.
+  opened.library_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (opened.library_ == nullptr) {
     const char* reason = dlerror();
     return fail(ErrorCode::unavailable,

@@ -1,5 +1,5 @@
 // NVML's functions, found in the library at run time. An open library is one NVML session: nvmlInit was called, and
-// the destructor shuts down and unloads.
+// the destructor shuts down.
 #pragma once
 
 #include <filesystem>
