@@ -203,7 +203,7 @@ def main():
     data = sys.argv[2] if len(sys.argv) == 3 else os.path.join(os.path.dirname(__file__), "..", "data")
     os.makedirs(os.path.join(data, "boards"), exist_ok=True)
     boards = facts["gpus"] + [GB10]
-    index = "# All boards, so that one is found without reading the others.\nboards:\n"
+    index = "# All boards, so that one is found without reading the others. Source: the board files, by tools/generate_boards.py.\nboards:\n"
 
     def write(path, text):
         with open(os.path.join(data, path), "w", encoding="utf-8") as file:
