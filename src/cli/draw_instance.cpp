@@ -103,10 +103,11 @@ std::vector<BarCell> instance_cells(const Look& look, const layout::Gpu& gpu, in
     auto title = holding.mark + name_that_fits(profile_name(gpu.board.get(), instance.profile), columns - 1);
     if (lines == CellLines::one) append_if_it_fits(title, id, columns);
     if (instance.compute.size() > 1) append_if_it_fits(title, count_of(instance.compute.size(), "CI"), columns);
+    if (instance.compute.empty()) append_if_it_fits(title, "bare", columns);
     const std::vector<std::string> nobody = {instance.compute.empty() ? "bare" : "idle", ""};
     const auto holder = first_that_fits(holding.brief.empty() ? nobody : holding.brief,
                                         columns - 1 - width_of(lines == CellLines::one ? title : id));
-    if (lines == CellLines::one && holder != "idle") append_if_it_fits(title, holder, columns);
+    if (lines == CellLines::one && !holding.brief.empty()) append_if_it_fits(title, holder, columns);
     out.push_back({instance.placement.start, instance.placement.size, {title, id + " " + holder}, holding.tone});
   }
   return out;

@@ -91,16 +91,17 @@ Error unknown_argument(const std::string& argument, const Verb* verb) {
           {"partita --help lists the verbs"}};
 }
 
-// CLI11 names the option in front of a colon: "--emulate: 1 required TEXT missing".
+// CLI11 names the option somewhere in its text: "--emulate: 1 required TEXT missing", "Could not convert: --force = x".
 Error worded(const CLI::Error& error, const Verb* verb) {
   const std::string text = error.what();
-  const auto names = text.substr(0, text.find(':'));
+  const auto start = text.find("--");
+  const auto name = start == std::string::npos ? text : text.substr(start, text.find_first_of(": =", start) - start);
   for (const auto options : {global_options(), verb ? verb->options : std::span<const Option>{}})
-    for (const auto& option : options)
-      if (names == "--" + std::string(key(option))) {
-        if (option.value.empty()) return {ErrorCode::invalid, "option " + names + " takes no value", {}};
-        return {ErrorCode::invalid, "option " + names + " needs a value: " + std::string(option.value), {}};
-      }
+    for (const auto& option : options) {
+      if (name != "--" + std::string(key(option))) continue;
+      if (option.value.empty()) return {ErrorCode::invalid, "option " + name + " takes no value", {}};
+      return {ErrorCode::invalid, "option " + name + " needs a value: " + std::string(option.value), {}};
+    }
   return {ErrorCode::invalid, text, {}};
 }
 

@@ -1,0 +1,77 @@
+# bash completion of partita, made by "partita completion bash".
+_partita_boards() { partita boards 2>/dev/null | sed '1d;/^ /d;/^$/d' | cut -d ' ' -f 1; }
+_partita_nodes() { { partita emulate list; partita emulate types; } 2>/dev/null | sed '/^node /d;/^type /d;/^no /d' | cut -d ' ' -f 1 | sort -u; }
+_partita_types() { partita emulate types 2>/dev/null | sed 1d | cut -d ' ' -f 1; }
+_partita() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb= word i
+  local with_value=" --emulate -o --output --output-format --data --gpu -f --config-file -c --selected-config --demand -k --hooks-file -l --config-label --checkpoint-file --output-file --format --memory --pid --node --calls "
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word=${COMP_WORDS[i]}
+    case $word in
+      --) COMP_CWORD=$((COMP_CWORD - i)); compopt -o default; COMPREPLY=($(compgen -c -- "$cur")); return ;;
+      -*) [[ $with_value == *" $word "* ]] && ((i++)) ;;
+      *)
+        if [[ -z $verb ]]; then verb=$word
+        elif [[ $verb == emulate && " start stop list types reboot reset hold fault lose " == *" $word "* ]]; then verb="emulate $word"
+        fi ;;
+    esac
+  done
+  case $verb:$prev in
+    'status:--gpu') return ;;
+    'plan:-f' | 'plan:--config-file') compopt -o default; return ;;
+    'plan:-c' | 'plan:--selected-config') return ;;
+    'plan:--demand') return ;;
+    'plan:-k' | 'plan:--hooks-file') compopt -o default; return ;;
+    'apply:-f' | 'apply:--config-file') compopt -o default; return ;;
+    'apply:-c' | 'apply:--selected-config') return ;;
+    'apply:--demand') return ;;
+    'apply:-k' | 'apply:--hooks-file') compopt -o default; return ;;
+    'assert:-f' | 'assert:--config-file') compopt -o default; return ;;
+    'assert:-c' | 'assert:--selected-config') return ;;
+    'export:-l' | 'export:--config-label') return ;;
+    'checkpoint:-f' | 'checkpoint:--checkpoint-file') compopt -o default; return ;;
+    'restore:-f' | 'restore:--checkpoint-file') compopt -o default; return ;;
+    'restore:-k' | 'restore:--hooks-file') compopt -o default; return ;;
+    'generate-config:--output-file') compopt -o default; return ;;
+    'generate-config:-f' | 'generate-config:--format') COMPREPLY=($(compgen -W "json yaml" -- "$cur")); return ;;
+    'emulate reset:--gpu') return ;;
+    'emulate hold:--memory') return ;;
+    'emulate hold:--pid') return ;;
+    'emulate hold:--node') COMPREPLY=($(compgen -W "$(_partita_nodes)" -- "$cur")); return ;;
+    'emulate fault:--calls') return ;;
+    'emulate fault:--gpu') return ;;
+    'emulate fault:--node') COMPREPLY=($(compgen -W "$(_partita_nodes)" -- "$cur")); return ;;
+    *:--emulate) COMPREPLY=($(compgen -W "$(_partita_nodes)" -- "$cur")); return ;;
+    *:-o | *:--output | *:--output-format) COMPREPLY=($(compgen -W "table json yaml" -- "$cur")); return ;;
+    *:--data) compopt -o dirnames; return ;;
+  esac
+  local options="--emulate -o --output --output-format --data --no-color -d --debug -h --help --version" words=
+  case $verb in
+    '') words="boards status plan apply assert export checkpoint restore generate-config emulate doctor completion man" ;;
+    'boards') options+=" " words="$(_partita_boards)" ;;
+    'status') options+=" --gpu -v --verbose" words="" ;;
+    'plan') options+=" -f --config-file -c --selected-config --demand -m --mode-only -s --skip-reset -k --hooks-file --adopt --force" words="" ;;
+    'apply') options+=" -f --config-file -c --selected-config --demand -m --mode-only -s --skip-reset -k --hooks-file --adopt --force --no-wait" words="" ;;
+    'assert') options+=" -f --config-file -c --selected-config -m --mode-only -a --valid-config" words="" ;;
+    'export') options+=" -l --config-label" words="" ;;
+    'checkpoint') options+=" -f --checkpoint-file" words="" ;;
+    'restore') options+=" -f --checkpoint-file -m --mode-only -s --skip-reset -k --hooks-file --adopt --force --no-wait" words="" ;;
+    'generate-config') options+=" --output-file -f --format" words="" ;;
+    'emulate') options+=" " words="start stop list types reboot reset hold fault lose $(_partita_nodes)" ;;
+    'emulate start') options+=" " words="$(_partita_types)" ;;
+    'emulate stop') options+=" " words="$(_partita_nodes)" ;;
+    'emulate list') options+=" " words="" ;;
+    'emulate types') options+=" " words="" ;;
+    'emulate reboot') options+=" " words="$(_partita_nodes)" ;;
+    'emulate reset') options+=" --gpu" words="$(_partita_nodes)" ;;
+    'emulate hold') options+=" --memory --pid --node" words="" ;;
+    'emulate fault') options+=" --calls --gpu --clear --node" words="" ;;
+    'emulate lose') options+=" --back" words="$(_partita_nodes)" ;;
+    'doctor') options+=" " words="" ;;
+    'completion') options+=" " words="bash zsh fish" ;;
+    'man') options+=" --markdown" words="" ;;
+  esac
+  if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$options" -- "$cur"))
+  else COMPREPLY=($(compgen -W "$words" -- "$cur")); fi
+}
+complete -F _partita partita
