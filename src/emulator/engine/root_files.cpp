@@ -117,7 +117,7 @@ fs::path capabilities(const fs::path& root) { return root / "proc/driver/nvidia/
 
 }  // namespace
 
-RootFiles::RootFiles(fs::path folder, const NodeSpec& spec) : root_(std::move(folder) / "root"), spec_(spec) {}
+RootFiles::RootFiles(const fs::path& folder, const NodeSpec& spec) : root_(folder / "root"), spec_(spec) {}
 
 bool RootFiles::make_node(const fs::path& path, int major, int minor, unsigned mode) const {
   const dev_t device = ::makedev(static_cast<unsigned>(major), static_cast<unsigned>(minor));

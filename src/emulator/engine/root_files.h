@@ -21,7 +21,7 @@ constexpr int capability_minor(int gpu, int gpu_instance, int compute_instance) 
 
 class RootFiles {
  public:
-  RootFiles(std::filesystem::path folder, const NodeSpec& spec);
+  RootFiles(const std::filesystem::path& folder, const NodeSpec& spec);
 
   // All that does not follow from instances: versions, GPUs, lists of minors, fixed device nodes, the boot id.
   // False when something could not be written (another user's node): the files stay as they are.
