@@ -1,4 +1,4 @@
-// The number destroyed is raised from 0 until the need can be met, then the number of GPUs touched; both by depth-first
+// The number destroyed is raised until the need can be met, then the number of GPUs touched; both by depth-first
 // search over maximal options only, with bounds and a memory of failed states. Within these two budgets a second
 // search over all options, with a memory of the best completion of each state, settles the rest.
 #include "plan/pack_search.h"
@@ -19,7 +19,7 @@ namespace {
 using Groups = std::vector<std::vector<OptionGroup>>;  // per bin
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max() / 4;
-constexpr int kGuess = 3;  // beyond this many destroyed, first ask whether any number would do
+constexpr int kGuess = 3;  // after this many destroyed in vain, ask whether any number would do
 
 struct State {
   Need need{};
@@ -45,7 +45,10 @@ class Search {
     find_losses();
   }
 
-  bool feasible() { return feasible_with(idle_, bins_); }
+  bool feasible() {
+    prepare(idle_);
+    return feasible_with(idle_, bins_);
+  }
 
   std::optional<std::vector<Option>> combine() {
     const auto destroyed = fewest_destroyed();
@@ -56,10 +59,15 @@ class Search {
   }
 
  private:
+  // Most needs are met without destroying anything, and that is cheap to find out.
   std::optional<int> fewest_destroyed() {
-    for (int destroyed = 0; destroyed <= idle_; ++destroyed) {
-      if (destroyed == kGuess && !feasible_with(idle_, bins_)) return std::nullopt;
+    prepare(0);
+    if (feasible_with(0, bins_)) return 0;
+    prepare(idle_);
+    for (int destroyed = 1; destroyed <= idle_; ++destroyed) {
+      if (!bounds_->may_meet(problem_.need, 0, destroyed, bins_)) continue;
       if (feasible_with(destroyed, bins_)) return destroyed;
+      if (destroyed == kGuess && !feasible_with(idle_, bins_)) return std::nullopt;
     }
     return std::nullopt;
   }
@@ -112,16 +120,14 @@ class Search {
     std::ranges::stable_partition(groups, [](const OptionGroup& group) { return group.touched; });
   }
 
+  // For questions about at most so many destroyed.
   void prepare(int destroyed) {
-    if (prepared_ == destroyed) return;
-    prepared_ = destroyed;
     maximal_ = make_groups(destroyed, true);
     bounds_.emplace(problem_, maximal_, destroyed);
     failed_.clear();
   }
 
   bool feasible_with(int destroyed, int touched) {
-    prepare(destroyed);
     return meets({problem_.need, 0, static_cast<std::int16_t>(destroyed), static_cast<std::int16_t>(touched)});
   }
 
@@ -270,7 +276,6 @@ class Search {
   bool recuts_ = false;
   std::vector<Need> losses_;
   std::vector<std::unique_ptr<RefillTable>> refills_;
-  int prepared_ = -1;  // the number destroyed for which the next three hold
   Groups maximal_;
   std::optional<PackBounds> bounds_;
   std::unordered_map<State, bool, StateHash> failed_;

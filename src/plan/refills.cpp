@@ -43,8 +43,9 @@ void RefillTable::extend(std::size_t kind, const Need& created, const std::vecto
   std::vector<std::vector<SliceMask>> next(places_.size());
   for (std::size_t k = 0; k < places_.size(); ++k) {
     if (created[k] >= most_[k]) continue;
-    next[k] = with_one_more(k, masks);
-    if (!next[k].empty()) refill.can_add |= 1U << k;
+    if (!room_for_one_more(k, masks)) continue;
+    refill.can_add |= 1U << k;
+    if (k >= kind) next[k] = with_one_more(k, masks);
   }
   list.refills.push_back(refill);
   for (std::size_t k = kind; k < places_.size(); ++k) {
@@ -53,6 +54,12 @@ void RefillTable::extend(std::size_t kind, const Need& created, const std::vecto
     ++more[k];
     extend(k, more, next[k], list);
   }
+}
+
+bool RefillTable::room_for_one_more(std::size_t kind, const std::vector<SliceMask>& masks) const {
+  return std::ranges::any_of(masks, [&](SliceMask mask) {
+    return std::ranges::any_of(places_[kind], [&](SliceMask place) { return (mask & place) == 0; });
+  });
 }
 
 std::vector<SliceMask> RefillTable::with_one_more(std::size_t kind, const std::vector<SliceMask>& masks) const {

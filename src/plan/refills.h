@@ -38,6 +38,7 @@ class RefillTable {
 
  private:
   void extend(std::size_t kind, const Need& created, const std::vector<SliceMask>& masks, RefillList& list) const;
+  bool room_for_one_more(std::size_t kind, const std::vector<SliceMask>& masks) const;
   std::vector<SliceMask> with_one_more(std::size_t kind, const std::vector<SliceMask>& masks) const;
 
   const Bin& bin_;
