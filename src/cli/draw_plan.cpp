@@ -248,7 +248,7 @@ std::string draw_plan(const Look& look, const api::NodePlanAnswer& answer) {
 }
 
 std::string draw_apply(const Look& look, const api::ApplyAnswer& answer) {
-  std::string out = draw_warnings(look, answer.recovered, "recovered");
+  std::string out;  // what recovery did was told when it did it
   std::vector<layout::Gpu> changed;
   for (const auto& change : answer.plan.changes) {
     const auto after = std::ranges::find(answer.after.gpus, change.before.uuid, &layout::Gpu::uuid);

@@ -95,7 +95,7 @@ def environment(partita, folder):
     return kept | {
         "PATH": f"{partita.parent}:{os.environ.get('PATH', '/usr/bin:/bin')}",
         "HOME": str(folder),
-        "PARTITA_EMULATED_ROOT": str(folder / "nodes"),
+        "PARTITA_EMULATED_ROOT": str(folder / "work" / "nodes"),
         "XDG_STATE_HOME": str(folder / "state"),
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",
@@ -153,11 +153,12 @@ def matches(expected, found, folder):
 
 
 def generalised(text, folder):
-    text = text.replace(str(folder / "work"), "<DIR>").replace(str(folder), "<DIR>/..")
+    text = text.replace(str(folder / "work"), "<DIR>")
     text = re.sub(rf"GPU-{UUID}", "<GPU-UUID>", text)
     text = re.sub(rf"MIG-{UUID}", "<MIG-UUID>", text)
     text = re.sub(rf"GPU-{HEX}{{8}}\b", "<GPU>", text)
-    return re.sub(r"\b(pid|sleep) \d+", r"\1 <PID>", text)
+    text = re.sub(r"\bpid \d+", "pid <PID>", text)
+    return re.sub(r"([│|].*\bsleep) \d+", r"\1 <PID>", text)
 
 
 def check(case, step, status, out, err, folder):
