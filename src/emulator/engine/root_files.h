@@ -41,7 +41,10 @@ class RootFiles {
   std::filesystem::path mig_folder(int gpu) const;
   std::filesystem::path capability_node(int minor) const;
 
-  std::filesystem::path root_;
+  bool make_capability_folder(const std::filesystem::path& folder, int minor) const;
+  std::filesystem::path spare_folder(int minor) const;
+
+  std::filesystem::path root_, spare_;
   const NodeSpec& spec_;
 };
 

@@ -357,6 +357,26 @@ TEST(Files, HaveTheDriversForm) {
   EXPECT_EQ(files_differ(folder.path(), engine), "");
 }
 
+// Folders are kept aside and used again; what somebody did to a device node must not come back with them.
+TEST(Files, ARemadeInstanceStartsAfresh) {
+  const TestFolder folder;
+  ASSERT_TRUE(Engine::create(folder.path(), two_gpus(true)));
+  Engine engine = std::move(*Engine::open(folder.path()));
+  const fs::path node =
+      folder.path() / "root/dev/nvidia-caps" / ("nvidia-cap" + std::to_string(capability_minor(0, 2)));
+  const fs::path access = folder.path() / "root/proc/driver/nvidia/capabilities/gpu0/mig/gi2/access";
+  for (int round = 0; round < 3; ++round) {
+    GpuInstanceState gi;
+    ASSERT_EQ(engine.create_gpu_instance(0, 9, 4, gi), kSuccess);
+    EXPECT_EQ(fs::status(node).permissions(), fs::perms{0444});
+    EXPECT_EQ(read_text(access), "DeviceFileMinor: 21\nDeviceFileMode: 292\nDeviceFileModify: 1\n");
+    fs::permissions(node, fs::perms{0600});
+    ASSERT_EQ(engine.destroy_gpu_instance(0, gi.id, gi.serial), kSuccess);
+    EXPECT_FALSE(fs::exists(access.parent_path()));
+    EXPECT_EQ(files_differ(folder.path(), engine), "");
+  }
+}
+
 TEST(Files, TheBootIdIsAFileToo) {
   const TestFolder folder;
   ASSERT_TRUE(Engine::create(folder.path(), two_gpus(true)));
