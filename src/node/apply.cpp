@@ -64,7 +64,9 @@ class Apply {
   static Error unfinished_error(const GpuWork& work, const Unfinished& left) {
     Error error =
         in_context(fmt::format("{} is still in the middle of an earlier apply", label(work.change.before)), left.error);
-    error.details.emplace_back("the next apply tries again to finish that or to roll it back");
+    error.details.emplace_back(
+        "the next apply tries again to finish that or to roll it back; --force does it over "
+        "pinned instances");
     return error;
   }
 
@@ -81,8 +83,7 @@ class Apply {
   Attempt once() {
     auto planned = plan();
     if (!planned) return {std::unexpected(std::move(planned).error())};
-    for (const std::string& hit : planned->plan.hits)
-      context_.progress.note(fmt::format("--force: this will be destroyed: {}", hit));
+    tell_hits(context_, planned->plan);
     if (auto owned = context_.ledger.own(context_.epoch, planned->adopted); !owned)
       return {std::unexpected(std::move(owned).error())};
     if (planned->plan.works.empty()) return {answer(*planned, planned->state)};
@@ -178,11 +179,16 @@ Result<api::ApplyAnswer> apply_between_hooks(Context& context, const api::PlanRe
 }  // namespace
 
 Result<api::ApplyAnswer> apply_locked(Context& context, const api::PlanRequest& request) {
-  // Recovery keeps to what is ours: adopting or overriding is asked for this apply, not for the one that died.
+  // Recovery keeps to what is ours, unless that bars both ways out and this apply may go further.
   Recovered recovered = TRY(recover(context));
-  for (const std::string& note : recovered.notes) context.progress.note(note);
   context.adopt = request.options.adopt;
   context.force = request.options.force;
+  if (!recovered.unfinished.empty() && context.force) {
+    Recovered again = TRY(recover(context));
+    recovered.unfinished = std::move(again.unfinished);
+    std::ranges::move(again.notes, std::back_inserter(recovered.notes));
+  }
+  for (const std::string& note : recovered.notes) context.progress.note(note);
   // A request that cannot be understood here stops before any hook does.
   const layout::NodeState state = TRY(read_node(context));
   TRY_VOID(resolve(request.wanted, state, request.options.force));

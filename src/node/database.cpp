@@ -121,7 +121,8 @@ Result<Database> Database::open(const std::filesystem::path& file, Access access
   database.impl_->file = file.string();
   TRY_VOID(database.impl_->connect(access));
   if (access == Access::write) {
-    TRY_VOID(database.impl_->script("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL;"));
+    TRY_VOID(
+        database.impl_->script("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL;"));
   }
   const auto version = TRY(database.query("PRAGMA user_version"));
   database.version_ = static_cast<int>(std::get<std::int64_t>(version.at(0).at(0)));

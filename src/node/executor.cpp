@@ -192,6 +192,11 @@ layout::Gpu& Executor::gpu(const std::string& uuid) {
       ->change.before;
 }
 
+void tell_hits(Context& context, const TargetPlan& plan) {
+  for (const std::string& hit : plan.hits)
+    context.progress.note(fmt::format("--force: this will be destroyed: {}", hit));
+}
+
 Result<void> verify(const Operation& operation, bool forward, const layout::NodeState& state,
                     const std::vector<std::string>& without) {
   for (const OperationGpu& gpu : operation.gpus) {

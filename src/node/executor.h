@@ -57,6 +57,9 @@ class Executor {
   std::vector<std::string> to_reset_;  // UUIDs whose mode change the driver answered with "reset required"
 };
 
+// Says what --force is going to destroy, before anything is.
+void tell_hits(Context& context, const TargetPlan& plan);
+
 // `driver` when a GPU of the operation is not as its new (or old) layout says.
 Result<void> verify(const Operation& operation, bool forward, const layout::NodeState& state,
                     const std::vector<std::string>& without = {});

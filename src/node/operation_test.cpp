@@ -202,6 +202,29 @@ TEST(Recovery, RollsBackWhenSomethingStandsInTheWay) {
   EXPECT_EQ(draw(answer.after.gpus[0]), "on 1g.10gb@0 1g.10gb@1 3g.40gb@4*");
 }
 
+TEST(Recovery, BarredBothWaysIsToldAndLeftUntilForced) {
+  EmulatedWorld world("gpus: [{board: h100-sxm5-80gb, count: 2}]");
+  world.must_apply(world.exactly({{0, {"1g.10gb@0", "1g.10gb@1"}}}));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    world.options.on_event = [](std::string_view what) {
+      if (what == "gone") ::_exit(9);
+    };
+    (void)world.apply(world.cut("[0]", R"("7g.80gb": 1)"));
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  world.make_foreign(0, world.draw(0).ends_with("@0") ? "1g.10gb@1" : "1g.10gb@0");
+  world.must_apply(world.cut("[1]", R"("1g.10gb": 7)"));  // the other GPU is free
+  const auto refused = world.apply(world.cut("[0]", R"("1g.10gb": 3)"));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(all_of(refused.error()), HasSubstr("still in the middle of an earlier apply"));
+  EXPECT_THAT(value(world.open()->status()).notes, Contains(HasSubstr("unfinished")));
+  world.must_apply(world.cut("[0]", R"("1g.10gb": 3)", {.force = true, .hooks = {}}));
+  EXPECT_EQ(world.state().gpus[0].instances.size(), 3U);
+  EXPECT_THAT(value(world.open()->status()).notes, IsEmpty());
+}
+
 TEST(Ledger, OfANewerProgramIsRefused) {
   EmulatedWorld world("a30x2");
   world.must_apply(world.cut("[0]", ""));

@@ -55,9 +55,8 @@ class GpuPlanner {
 
   Result<Steps> steps(const layout::GpuTarget& target, bool resets, bool waits_for_reset) {
     if (!target.mig_enabled) return off();
-    const bool cuts = target.instances && !options_.mode_only;
-    if (waits_for_reset || (!cuts && !resets)) return untouched();
-    if (!is_on(gpu_) && !cuts) return untouched();
+    if (waits_for_reset || !target.instances) return untouched();
+    if (options_.mode_only && !(resets && is_on(gpu_))) return untouched();
     if (!is_on(gpu_) && !gpu_.board) return untouched();
     if (!resets) return between(gpu_, *target.instances);
     // A reset takes all instances away: they go one by one before it, and come again after it.

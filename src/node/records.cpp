@@ -47,6 +47,14 @@ Result<layout::WantedInstance> wanted_of(const InstanceRecord& record, const cat
   return wanted;
 }
 
+bool overlap(const catalog::Board& board, const InstanceRecord& record, const layout::GpuInstance& instance) {
+  const auto index = profile_index(board, record.profile);
+  if (!index) return false;
+  const int size = board.profiles[static_cast<std::size_t>(*index)].placement_size;
+  return record.start < instance.placement.start + instance.placement.size &&
+         instance.placement.start < record.start + size;
+}
+
 std::vector<InstanceRecord> own_instances(const std::vector<InstanceRecord>& all) {
   std::vector<InstanceRecord> own;
   std::ranges::copy_if(all, std::back_inserter(own), [](const InstanceRecord& i) { return !i.foreign; });
@@ -80,12 +88,22 @@ LayoutRecord record_of(const layout::Gpu& gpu) {
   return record_of(*gpu.board, enabled, gpu.instances);
 }
 
-Result<layout::GpuTarget> target_of(const LayoutRecord& record, const layout::Gpu& live) {
+Result<layout::GpuTarget> target_of(const LayoutRecord& record, const layout::Gpu& live, bool over_foreign) {
   layout::GpuTarget target{live.uuid, record.mig_enabled, std::nullopt};
   if (!record.instances || !live.board) return target;
   std::vector<InstanceRecord> wanted = own_instances(*record.instances);
-  for (const layout::GpuInstance& instance : live.instances)
-    if (is_foreign(instance)) wanted.push_back(record_of(*live.board, instance));
+  const std::vector<InstanceRecord> own = wanted;
+  for (const layout::GpuInstance& instance : live.instances) {
+    if (!is_foreign(instance)) continue;
+    const auto in_place =
+        std::ranges::find_if(own, [&](const InstanceRecord& i) { return overlap(*live.board, i, instance); });
+    if (in_place == own.end())
+      wanted.push_back(record_of(*live.board, instance));
+    else if (!over_foreign)
+      return fail(ErrorCode::busy,
+                  fmt::format("GPU {}: {}, not made by partita, is in the way", live.index,
+                              layout::name_at(*live.board, instance.profile, instance.placement.start)));
+  }
   target.instances.emplace();
   for (const InstanceRecord& instance : wanted) target.instances->push_back(TRY(wanted_of(instance, *live.board)));
   return target;
@@ -96,7 +114,7 @@ bool is_as(const layout::Gpu& live, const LayoutRecord& record, bool pending_cou
   if (live.mode->pending != record.mig_enabled) return false;
   if (live.mode->current != record.mig_enabled) return pending_counts;
   if (!record.instances) return true;
-  const auto now = own_instances(*record_of(live).instances);
+  const auto now = own_instances(record_of(live).instances.value_or(std::vector<InstanceRecord>{}));
   const auto then = own_instances(*record.instances);
   return std::ranges::equal(now, then, [](const InstanceRecord& a, const InstanceRecord& b) {
     return a.profile == b.profile && a.start == b.start && std::ranges::is_permutation(a.compute, b.compute);

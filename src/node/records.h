@@ -77,8 +77,9 @@ LayoutRecord record_of(const layout::Gpu& gpu);
 LayoutRecord record_of(const catalog::Board& board, bool mig_enabled, const std::vector<layout::GpuInstance>& made);
 
 // The target that leads a live GPU to a record. What was foreign and is gone stays gone; what is foreign and live
-// stays. `driver` when the driver no longer offers a profile.
-Result<layout::GpuTarget> target_of(const LayoutRecord& record, const layout::Gpu& live);
+// stays; one that took the place of ours is `busy`, unless `over_foreign`. `driver` when the driver no longer offers a
+// profile.
+Result<layout::GpuTarget> target_of(const LayoutRecord& record, const layout::Gpu& live, bool over_foreign = false);
 
 // Is the GPU exactly as recorded? Foreign instances do not count on either side. A pending mode counts as set when
 // `pending_counts`.

@@ -31,7 +31,7 @@ struct Aim {
   std::vector<Unfinished> out_of_reach;
 };
 
-Result<Aim> aim(const Operation& operation, bool forward, const layout::NodeState& state) {
+Result<Aim> aim(const Operation& operation, bool forward, const layout::NodeState& state, bool force) {
   Aim aim;
   const auto leave = [&](const OperationGpu& gpu, std::string why) {
     aim.out_of_reach.push_back({operation.id, gpu.gpu, Error{ErrorCode::driver, std::move(why), {}}});
@@ -42,9 +42,9 @@ Result<Aim> aim(const Operation& operation, bool forward, const layout::NodeStat
     if (live == state.gpus.end())
       leave(gpu, fmt::format("{} is not on this node any more", gpu.gpu));
     else if (live->fault)
-      leave(gpu, fmt::format("{} ({}): {}", label(*live), live->uuid, *live->fault));
+      leave(gpu, fmt::format("{} ({}): {}", label(*live), live->uuid, live->fault.value_or("")));
     else if (!is_as(*live, layout, operation.skip_reset))
-      aim.targets.push_back(TRY(target_of(layout, *live)));
+      aim.targets.push_back(TRY(target_of(layout, *live, force)));
   }
   return aim;
 }
@@ -73,10 +73,11 @@ Error both(const Error& first, const Error& second, bool forward) {
 Result<std::vector<Unfinished>> settle_from_here(Context& context, Operation operation, bool forward) {
   TRY_VOID(claim_in_flight(context, operation));
   const layout::NodeState state = TRY(read_node(context));
-  Aim there = TRY(aim(operation, forward, state));
+  Aim there = TRY(aim(operation, forward, state, context.force));
   const PlanOptions options{.mode_only = false, .skip_reset = operation.skip_reset, .force = context.force};
   const TargetPlan plan = TRY(plan_targets(state, there.targets, options));
   operation.forward = forward;
+  tell_hits(context, plan);
   TRY_VOID(walk(context, operation, plan, options));
 
   std::vector<std::string> without;
@@ -98,27 +99,41 @@ Result<std::vector<Unfinished>> settle(Context& context, Operation operation, bo
   return settled;
 }
 
+namespace {
+
+struct Settled {
+  bool forward = true;
+  std::vector<Unfinished> unfinished;
+};
+
+// The way it was going, else the other one.
+Result<Settled> settle_either_way(Context& context, const Operation& operation) {
+  auto first = settle(context, operation, operation.forward);
+  if (first) return Settled{operation.forward, std::move(*first)};
+  // It may have gone some steps that way: what the journal says now counts.
+  for (Operation& again : TRY(context.ledger.open_operations())) {
+    if (again.id != operation.id) continue;
+    auto second = settle(context, std::move(again), !operation.forward);
+    if (second) return Settled{!operation.forward, std::move(*second)};
+    Settled none;
+    const Error error = both(first.error(), second.error(), operation.forward);
+    for (const OperationGpu& gpu : operation.gpus) none.unfinished.push_back({operation.id, gpu.gpu, error});
+    return none;
+  }
+  return std::unexpected(std::move(first).error());
+}
+
+}  // namespace
+
 Result<Recovered> recover(Context& context) {
   Recovered recovered;
   for (const Operation& operation : TRY(context.ledger.open_operations())) {
     context.progress.note(fmt::format("settling {}", describe(operation)));
-    bool forward = operation.forward;
-    auto settled = settle(context, operation, forward);
-    if (!settled) {
-      const Error first = std::move(settled).error();
-      forward = !forward;
-      // The first try may have gone some steps: what the journal says now counts.
-      for (const Operation& again : TRY(context.ledger.open_operations()))
-        if (again.id == operation.id) settled = settle(context, again, forward);
-      if (!settled) {
-        const Error error = both(first, settled.error(), !forward);
-        for (const OperationGpu& gpu : operation.gpus) recovered.unfinished.push_back({operation.id, gpu.gpu, error});
-        continue;
-      }
-    }
-    if (settled->empty())
-      recovered.notes.push_back(fmt::format("{} {}", forward ? "finished" : "rolled back", describe(operation)));
-    std::ranges::move(*settled, std::back_inserter(recovered.unfinished));
+    const Settled settled = TRY(settle_either_way(context, operation));
+    if (settled.unfinished.empty())
+      recovered.notes.push_back(
+          fmt::format("{} {}", settled.forward ? "finished" : "rolled back", describe(operation)));
+    recovered.unfinished.insert(recovered.unfinished.end(), settled.unfinished.begin(), settled.unfinished.end());
   }
   return recovered;
 }

@@ -34,8 +34,9 @@ Result<plan::DemandItem> item_of(const std::string& name, int count, const layou
     }
     found = true;
     item.on_gpu.back() = layout::WantedInstance{match->profile, std::nullopt, {match->compute}, std::nullopt};
-    if (!match->spelled_here) continue;
-    std::string warning = fmt::format("{} is called {} on this {}", name, *match->spelled_here, gpu.board->product);
+    const std::optional<std::string>& here = match->spelled_here;
+    if (!here) continue;
+    std::string warning = fmt::format("{} is called {} on this {}", name, *here, gpu.board->product);
     if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(std::move(warning));
   }
   if (!found && first_error) return std::unexpected(std::move(*first_error));
