@@ -114,7 +114,7 @@ TEST(Fit, TiesGoToTheHighestStarts) {
   counts[k1g] = 1;
   EXPECT_EQ(fit(geometry, {}, counts), (std::vector<Placed>{{k1g, 6}}));
   counts[k1g] = 2;
-  EXPECT_EQ(fit(geometry, {}, counts)->size(), 2U);
+  EXPECT_EQ(fit(geometry, {}, counts).value_or(std::vector<Placed>{}).size(), 2U);
 }
 
 TEST(Fit, NothingWantedFitsAlways) {
@@ -137,10 +137,9 @@ TEST(Fit, Case1ThreeTwoAndTwoOnesOnAnEmptyA100) {
   const Geometry geometry(a100());
   std::vector<int> counts(7);
   counts[k3g] = 1, counts[k2g] = 1, counts[k1g] = 2;
-  const auto placed = fit(geometry, {}, counts);
-  ASSERT_TRUE(placed);
-  EXPECT_TRUE(valid(geometry, *placed));
-  EXPECT_EQ(placed->size(), 4U);
+  const auto placed = fit(geometry, {}, counts).value_or(std::vector<Placed>{});
+  EXPECT_TRUE(valid(geometry, placed));
+  EXPECT_EQ(placed.size(), 4U);
 }
 
 TEST(Fit, Case2FourBesideThree) {

@@ -34,16 +34,16 @@ std::vector<WantedInstance> target_of(const Bin& bin, const Option& option) {
   for (std::size_t i = 0; i < bin.idle.size(); ++i) {
     const auto& fate = option.fates[i];
     if (fate.kind == kDestroyed) continue;
-    if (fate.recut && bin.kinds[static_cast<std::size_t>(fate.kind)]) {
-      wanted.push_back(*bin.kinds[static_cast<std::size_t>(fate.kind)]);
-      wanted.back().start = bin.idle[i]->placement.start;
-    } else {
-      wanted.push_back(as_it_is(*bin.idle[i]));
+    auto instance = as_it_is(*bin.idle[i]);
+    if (fate.recut) {
+      instance = bin.kinds[static_cast<std::size_t>(fate.kind)].value_or(instance);
+      instance.start = bin.idle[i]->placement.start;
     }
+    wanted.push_back(std::move(instance));
   }
   for (std::size_t k = 0; k < bin.kinds.size(); ++k)
-    for (int n = 0; n < option.created[k]; ++n)
-      if (bin.kinds[k]) wanted.push_back(*bin.kinds[k]);
+    if (const auto& kind = bin.kinds[k]; kind)
+      wanted.insert(wanted.end(), static_cast<std::size_t>(option.created[k]), *kind);
   return wanted;
 }
 

@@ -94,7 +94,7 @@ bool OptionMaker::useful(const Refill& refill, const RefillList& list, const Opt
 
 Tally OptionMaker::with(const Refill& refill, Tally tally) const {
   for (std::size_t k = 0; k < kinds_; ++k)
-    if (refill.created[k] > 0 && bin_.kinds[k]) tally.add(bin_.kinds[k]->profile, refill.created[k]);
+    if (const auto& wanted = bin_.kinds[k]; wanted) tally.add(wanted->profile, refill.created[k]);
   return tally;
 }
 
@@ -103,8 +103,9 @@ bool OptionMaker::allowed(const Refill& refill, Tally tally) const { return with
 bool OptionMaker::could_take_more(const Refill& refill, const Tally& tally) const {
   for (auto bits = refill.can_add; bits != 0; bits &= bits - 1) {
     const auto k = static_cast<std::size_t>(std::countr_zero(bits));
-    if (refill.created[k] >= most_[k] || !bin_.kinds[k]) continue;
-    if (free_of_rules_ || with(refill, tally).allows_more(bin_.kinds[k]->profile)) return true;
+    const auto& wanted = bin_.kinds[k];
+    if (refill.created[k] >= most_[k] || !wanted) continue;
+    if (free_of_rules_ || with(refill, tally).allows_more(wanted->profile)) return true;
   }
   return false;
 }

@@ -123,7 +123,7 @@ class Search {
   // For questions about at most so many destroyed.
   void prepare(int destroyed) {
     maximal_ = make_groups(destroyed, true);
-    bounds_.emplace(problem_, maximal_, destroyed);
+    bounds_ = std::make_unique<PackBounds>(problem_, maximal_, destroyed);
     failed_.clear();
   }
 
@@ -277,7 +277,7 @@ class Search {
   std::vector<Need> losses_;
   std::vector<std::unique_ptr<RefillTable>> refills_;
   Groups maximal_;
-  std::optional<PackBounds> bounds_;
+  std::unique_ptr<PackBounds> bounds_;
   std::unordered_map<State, bool, StateHash> failed_;
   Groups all_;
   std::vector<int> open_now_;

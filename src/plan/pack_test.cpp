@@ -320,7 +320,7 @@ TEST(Pack, Case27OtherGpusAreNotTouched) {
 TEST(Pack, GpusWithoutMigModeOrWithAFaultTakeNoPart) {
   const auto board = a100();
   auto gpus = node(board, 3);
-  gpus[0].mode->current = false;
+  gpus[0].mode = layout::MigMode{false, false};
   gpus[1].fault = "lost";
   const std::vector<DemandItem> two{item(gpus, k7g, 2)};
   const auto plan = pack(gpus, two);
@@ -363,7 +363,7 @@ TEST(Pack, BadDemandIsRefused) {
   missing.on_gpu.pop_back();
   EXPECT_EQ(pack(gpus, {&missing, 1}).error().code, ErrorCode::internal);
   auto start = item(gpus, k3g, 1);
-  start.on_gpu[1]->start = 2;
+  start.on_gpu[1] = want(board, k3g, 2);
   EXPECT_EQ(pack(gpus, {&start, 1}).error().code, ErrorCode::invalid);
   EXPECT_TRUE(pack(gpus, {}));
 }
