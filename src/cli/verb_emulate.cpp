@@ -1,9 +1,5 @@
 // emulate: start, stop, list, reboot, reset, and a command on an emulated node.
-#include <unistd.h>
-
-#include "api/json.h"
 #include "base/text.h"
-#include "catalog/embedded.h"
 #include "cli/common.h"
 #include "cli/draw_emulated.h"
 #include "cli/emulated.h"
@@ -14,14 +10,16 @@ namespace partita::cli {
 
 Result<int> run_emulate(const Parsed& parsed) {
   const auto given = parsed.text("NODE");
-  if (!given && !parsed.flag("emulate"))
+  const auto node_name = given ? given : parsed.text("emulate");
+  if (!node_name)
     return fail(ErrorCode::invalid, "emulate needs a node: partita emulate NODE -- CMD",
                 {"partita emulate types lists what can be started, partita emulate list what runs"});
   if (!parsed.command)
-    return fail(ErrorCode::invalid, "emulate " + *given + " needs a command: partita emulate " + *given + " -- CMD",
-                {"to only start it: partita emulate start " + *given});
+    return fail(ErrorCode::invalid,
+                "emulate " + *node_name + " needs a command: partita emulate " + *node_name + " -- CMD",
+                {"to only start it: partita emulate start " + *node_name});
   auto catalog = TRY(open_catalog(parsed));
-  const auto node = TRY(emulator::start(catalog, given ? *given : parsed.text("emulate").value_or("")));
+  const auto node = TRY(emulator::start(catalog, *node_name));
   return std::unexpected(become(node, *parsed.command));
 }
 

@@ -67,11 +67,10 @@ const Verb* find_verb(std::string_view name);
 // The sub-verbs of a verb: for "emulate", "emulate start" and so on. is_subverb("emulate start") is true.
 bool is_subverb(const Verb& verb);
 
+inline constexpr std::string_view kProgram = "partita";
 inline constexpr std::string_view kSummary = "cut MIG-capable GPUs into guaranteed partitions, disturbing nobody";
 
 // "config-file" of "-f,--config-file".
 std::string_view key(const Option& option);
-// "partita apply [OPTIONS] -- CMD".
-inline constexpr std::string_view kProgram = "partita";
 
 }  // namespace partita::cli
