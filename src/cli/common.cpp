@@ -64,7 +64,7 @@ Result<node::Options> emulated_node(catalog::Catalog& catalog, const std::string
 }
 
 Error with_emulate_form(Error error, const Parsed& parsed) {
-  if (error.code == ErrorCode::unavailable && parsed.verb && error.message.find("--emulate") == std::string::npos)
+  if (error.code == ErrorCode::unavailable && parsed.verb)
     error.details.push_back("without a GPU: partita --emulate dgx-a100 " + std::string(parsed.verb->name));
   return error;
 }

@@ -169,7 +169,7 @@ std::string draw_boards(const Look& look, const std::vector<std::shared_ptr<cons
   Table table({{"board"}, {"memory", true}, {"slices"}, {"PCI device"}, {"product"}});
   for (const auto& board : boards)
     table.add({{board->id, Tone::strong},
-               {board->nominal_gb ? fmt::format("{} GB", *board->nominal_gb) : "?"},
+               {known(board->nominal_gb, " GB")},
                {board->has_mig() ? fmt::format("{}/{}", board->compute_slices, board->memory_slices) : "no MIG"},
                {pci_text(board->pci_devices)},
                {board->product}});

@@ -23,7 +23,7 @@ const catalog::Profile* profile_of(const catalog::Board* board, int profile) {
 }
 
 // A bar line whose indentation is a label.
-std::string labelled(std::string_view word, std::string bar) {
+std::string labelled(std::string_view word, const std::string& bar) {
   return label(word) + bar.substr(static_cast<std::size_t>(kIndent));
 }
 
@@ -138,8 +138,8 @@ void add_instance_steps(std::vector<StepLine>& lines, const catalog::Board* boar
   }
 }
 
-void add_mode_steps(std::vector<StepLine>& lines, const api::GpuChange& change) {
-  add(lines, *change.set_mode ? "turn MIG mode on" : "turn MIG mode off", "");
+void add_mode_steps(std::vector<StepLine>& lines, const api::GpuChange& change, bool on) {
+  add(lines, on ? "turn MIG mode on" : "turn MIG mode off", "");
   if (!change.needs_reset) return;
   if (change.reset_together.size() > 1)
     add(lines, "reset together", join(change.reset_together, ", "));
@@ -149,9 +149,9 @@ void add_mode_steps(std::vector<StepLine>& lines, const api::GpuChange& change) 
 
 std::string steps_block(const Look& look, const api::GpuChange& change) {
   std::vector<StepLine> lines;
-  if (change.set_mode && *change.set_mode) add_mode_steps(lines, change);
+  if (change.set_mode == true) add_mode_steps(lines, change, true);
   add_instance_steps(lines, board_of(change), change.plan.steps);
-  if (change.set_mode && !*change.set_mode) add_mode_steps(lines, change);
+  if (change.set_mode == false) add_mode_steps(lines, change, false);
   std::string out;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto text = lines[i].objects.empty() ? lines[i].verb : lines[i].verb + " " + join(lines[i].objects, ", ");
