@@ -46,12 +46,24 @@ say "Apply it: MIG on (which resets only those GPUs), instances cut, all or noth
 show --emulate $node apply -f "$layouts" -c day
 show --emulate $node status
 
-say "Two partitions go to work"
-hold 4:0
+say "Two partitions go to work: a 1g on GPU 5 and the 3g on GPU 4"
 hold 5:3
-sleep 0.3
+hold 4:0
+for _ in $(seq 50); do   # until both are seen at work
+  [ "$("$partita" --emulate $node -o json status | grep -c '"pid"')" -ge 2 ] && break
+  sleep 0.1
+done
 show --emulate $node status
 
 say "Apply 'evening': only what differs changes, and nothing in use is touched"
-show --emulate $node apply -f "$layouts" -c evening || true
-show --emulate $node status
+show --emulate $node apply -f "$layouts" -c evening
+
+say "Ask for what cannot be: GPU 4 as 7 x 1g, while its 3g is in use"
+show --emulate $node apply -f "$layouts" -c morning || note "exit status $? (busy); nothing has changed"
+
+say "Ask for more room than there is: five whole-GPU partitions"
+show --emulate $node plan --demand 7g.40gb=5 || note "exit status $? (no space)"
+
+printf '\n%sDone.%s The node still runs; look around:\n' "$bold" "$plain"
+printf '  %s --emulate %s status -v\n  %s boards a100-sxm4-40gb\n  %s emulate stop %s     # removes it\n' \
+  "${1#"$here"/}" $node "${1#"$here"/}" "${1#"$here"/}" $node
