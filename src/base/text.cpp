@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <numeric>
 
 namespace partita {
@@ -108,6 +109,30 @@ std::string quote(std::string_view text) { return '"' + one_line(text, 60) + '"'
 
 std::string count_of(std::size_t n, std::string_view singular) {
   return std::to_string(n) + " " + std::string(singular) + (n == 1 ? "" : "s");
+}
+
+std::optional<int> line_of_bad_utf8(std::string_view text) {
+  int line = 1;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte == '\n') ++line;
+    if (byte < 0x80) {
+      ++i;
+      continue;
+    }
+    const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : 2;
+    if (byte < 0xC2 || byte > 0xF4 || i + length > text.size()) return line;
+    std::uint32_t code = byte & (0x7Fu >> length);
+    for (std::size_t k = 1; k < length; ++k) {
+      const auto next = static_cast<unsigned char>(text[i + k]);
+      if ((next & 0xC0) != 0x80) return line;
+      code = code << 6 | (next & 0x3F);
+    }
+    const bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
+    if (overlong || (code >= 0xD800 && code <= 0xDFFF) || code > 0x10FFFF) return line;
+    i += length;
+  }
+  return std::nullopt;
 }
 
 }  // namespace partita

@@ -1,6 +1,7 @@
 // Small text helpers shared by all.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,9 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 std::string one_line(std::string_view text, std::size_t most = 200);
 // The same in double quotes, cut after 60 bytes.
 std::string quote(std::string_view text);
+
+// Line (1-based) of the first byte that is not UTF-8, or nullopt.
+std::optional<int> line_of_bad_utf8(std::string_view text);
 
 // "1 instance", "3 instances".
 std::string count_of(std::size_t n, std::string_view singular);
