@@ -27,12 +27,14 @@ enum class OperationKind {
 
 struct Operation {
   OperationKind kind = OperationKind::activation;
-  std::string name;  // "layer1.0.conv2", for explanations
+  std::string name = {};  // "bottleneck3.conv2", for explanations
   // GEMM shape per sample (convolution, depthwise, matmul, batched_matmul), else 0. `groups` GEMMs of this shape.
   double m = 0, n = 0, k = 0, groups = 1;
   double input_elements = 0;                          // activations read, per sample
   double output_elements = 0;                         // activations written, per sample
   double weight_elements = 0;                         // parameters read once per step, whatever the batch
+  double parameter_elements = 0;                      // parameters that it owns (a table that is looked up, too)
+  double parameter_tensors = 0;                       // in how many tensors they are
   bool fused_in_graph = false;                        // graph execution folds it into the operation before
   bool saved_for_backward = true;                     // its output is kept until the backward pass
   double macs() const { return m * n * k * groups; }  // per sample
