@@ -19,7 +19,7 @@ struct Arrivals {
   Kind kind = Kind::closed;
   int clients = 1;              // closed: as many requests are always in the system or thinking
   double think_s = 0;           // closed: exponential mean
-  double rate_per_s = 0;        // poisson; on_off: while on
+  double rate_per_s = 0;        // poisson; on_off: while on; 0: never (a resident without work)
   double on_s = 0, off_s = 0;   // on_off: exponential means
   std::vector<double> times_s;  // trace, ascending
 };
@@ -34,7 +34,7 @@ struct Batching {
 struct Service {
   std::vector<double> batch_s;  // [n-1] for batches of n = 1..max_size
   double variation = 0;
-  double demand = 1;  // share of the GPU it can use alone, 0..1 (MPS contention)
+  double demand = 1;  // share of the GPU that one batch can use alone, above 0, at most 1 (MPS)
   double memory_mib = 0;
 };
 
@@ -43,18 +43,20 @@ struct Tenant {
   Arrivals arrivals;
   Batching batching;
   Service service;
-  double weight = 1;  // MPS share limit, vGPU fixed share
-  int server = 0;     // which partition or GPU it runs on
+  double weight =
+      1;           // MPS: limit of its share, at most 1 (1: none). vGPU fixed share: its share, if all sum to at most 1
+  int server = 0;  // which partition or GPU it runs on
   std::optional<double> slo_s;
+  int streams = 1;  // batches that run at the same time; more than one only under MPS
 };
 
 enum class Sharing {
-  exclusive,   // bare metal or a MIG instance: one tenant (or FIFO between several)
-  time_slice,  // quantum and switch cost, round robin over tenants with work
-  mps,         // all run at once, slowed by contention; weights are share limits when given
-  vgpu_best_effort,
-  vgpu_equal_share,
-  vgpu_fixed_share,
+  exclusive,         // bare metal or a MIG instance: one tenant (several: the batch whose first request waits longest)
+  time_slice,        // quantum and switch cost, round robin over tenants with work
+  mps,               // all run at once, slowed by contention; weights are share limits when given
+  vgpu_best_effort,  // as time_slice, between VMs
+  vgpu_equal_share,  // each resident VM owns 1/n of the time, used or not
+  vgpu_fixed_share,  // each resident VM owns its weight's share of the time, used or not
 };
 
 struct Server {
@@ -63,48 +65,60 @@ struct Server {
   double quantum_s = 0.002, switch_s = 0.0;
   double capacity_mib = std::numeric_limits<double>::infinity();
   double contention = 0;      // MPS: extra work per busy neighbour
-  double neighbour_loss = 0;  // exclusive: slowdown factor - 1 while all other servers are busy
+  double neighbour_loss = 0;  // slowdown factor - 1 while all other servers of its GPU are busy, less while some are
+  double saturation = 2;      // MPS: exponent, >= 1, of the crowding rule (mps_server.cpp); infinity: none until full
+  int gpu = 0;                // servers of one GPU are neighbours
 };
 
-// A change of layout while others run: the server is gone between its drain and `ready_s` later; it may come back with
-// another service time.
+// A change of layout while others run: from `at_s` on the server starts no batch; when those that run are done it is
+// gone for `down_s`, and may come back with other service times and another capacity. Requests wait meanwhile.
 struct Reconfiguration {
   double at_s = 0;
   int server = 0;
   double down_s = 0;
   std::vector<std::pair<int, Service>> services;  // tenant -> service afterwards
+  std::optional<double> capacity_mib;             // afterwards
 };
 
 struct Scenario {
   std::vector<Server> servers;
   std::vector<Tenant> tenants;
   std::vector<Reconfiguration> reconfigurations;
-  double duration_s = 60, warmup_s = 5;
-  double sample_interval_s = 0;  // > 0: throughput over time per tenant
+  double duration_s = 60, warmup_s = 5;  // results are of the time between the two
+  double sample_interval_s = 0;          // > 0: throughput over time per tenant, from time 0 on
   std::uint64_t seed = 1;
+  std::uint64_t max_events = 4'000'000'000;  // more is an error
 };
 
+// Quantiles are within 0.4 % of a latency that occurred; the other figures are exact. A latency is that of one request,
+// from its arrival to the end of its batch, for requests that ended after the warm-up.
 struct TenantResult {
   std::string name;
   bool admitted = true;  // false: its memory does not fit beside the others
   std::uint64_t completed = 0;
-  double throughput_per_s = 0;
+  double throughput_per_s = 0;  // requests
   double mean_latency_s = 0, p50_s = 0, p95_s = 0, p99_s = 0, max_s = 0;
-  double mean_queue = 0;  // requests waiting
+  double mean_queue = 0;      // requests waiting
+  double mean_in_system = 0;  // requests waiting or in a batch
   double mean_batch = 0;
-  double utilization = 0;                    // share of time its server worked for it
-  std::optional<double> slo_met;             // share of requests
-  bool overloaded = false;                   // open arrivals beyond capacity: the queue grows without bound
+  double utilization = 0;         // share of time its server worked for it (MPS: that it had a batch running)
+  std::optional<double> slo_met;  // share of requests; those that waited longer than the SLO at the end count as missed
+  // Open arrivals beyond capacity: the queue grows without bound. Then all latencies and mean_queue are infinite,
+  // throughput is what the server manages, and a note says so.
+  bool overloaded = false;
   std::vector<double> throughput_over_time;  // per sample interval
+  std::vector<std::string> notes;            // what a reader of the numbers must know; empty if all is well
 };
 
 struct SimulationResult {
   std::vector<TenantResult> tenants;
-  std::vector<double> server_utilization;
+  std::vector<double> server_utilization;  // share of time that it worked, switches between tenants included
   std::uint64_t events = 0;
 };
 
-// `invalid` names the tenant and field that is wrong. Memory stays flat in simulated time; >= 5 million events/s.
+// `invalid` names the tenant, server or reconfiguration and the field that is wrong. A tenant that is not admitted
+// (memory beside those before it on its server) is not simulated. The same scenario gives the same result everywhere.
+// Memory stays flat in simulated time; >= 5 million events/s.
 Result<SimulationResult> simulate(const Scenario& scenario);
 
 }  // namespace partita::study
