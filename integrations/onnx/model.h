@@ -1,0 +1,37 @@
+// A checked ONNX graph: nodes in order, every tensor's shape known, constants told from activations. Internal.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "onnx/convert.h"
+
+namespace partita::onnx_import {
+
+using Dims = std::vector<double>;
+double elements(const Dims& dims);
+
+struct Model {
+  onnx::ModelProto proto;                     // shapes inferred
+  std::vector<const onnx::NodeProto*> order;  // each after what it reads
+  std::map<std::string, Dims, std::less<>> shapes;
+  std::map<std::string, double, std::less<>>
+      constants;                    // value: parameters in it; what depends on constants and shapes only
+  std::vector<std::string> inputs;  // without initializers
+  double batch = 1;                 // samples in one run: the first input's first dimension
+
+  const Dims* shape(const std::string& tensor) const;
+  bool is_constant(const std::string& tensor) const { return constants.contains(tensor); }
+};
+
+// Errors as convert() says. Exceptions of the ONNX library end here.
+Result<Model> load(std::string_view bytes, const std::string& file, const Options& options);
+
+}  // namespace partita::onnx_import
