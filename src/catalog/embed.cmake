@@ -1,10 +1,10 @@
-# Compiles every *.yaml below a folder into a target: one assembler file whose .incbin lines take the bytes as they are,
+# Compiles every *.yaml and *.csv below a folder into a target: one assembler file whose .incbin lines take the bytes as they are,
 # and a C++ table of names. Files that are added need no new cmake call (CONFIGURE_DEPENDS); changed ones are taken in
 # again by the next build.
 enable_language(ASM)
 
 function(partita_embed_data target folder)
-  file(GLOB_RECURSE files RELATIVE ${folder} CONFIGURE_DEPENDS ${folder}/*.yaml)
+  file(GLOB_RECURSE files RELATIVE ${folder} CONFIGURE_DEPENDS ${folder}/*.yaml ${folder}/*.csv)
   list(SORT files COMPARE STRING)
   set(assembler "    .section .rodata\n")
   set(externs "")

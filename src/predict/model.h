@@ -11,14 +11,11 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "catalog/board.h"
+#include "predict/constants.h"
+#include "predict/step.h"
 #include "predict/workload.h"
 
 namespace partita::predict {
-
-// Fitted constants and priors, each with unit, source and standard error in its file.
-struct Constants;
-Result<const Constants*> shipped_constants();
-Result<Constants> read_constants(std::string_view text, const std::string& file);
 
 // Where it runs.
 struct Partition {
@@ -27,6 +24,7 @@ struct Partition {
   std::optional<int> compute;  // index in Profile::compute; nullopt: the default one
   double busy_neighbours = 0;  // 0: the rest of the GPU is idle, 1: all of it is busy
   bool virtualised = false;    // a vGPU in a VM
+  const Host* host = nullptr;  // machine and software that launch the work; nullptr: the reference (constants.h)
 };
 
 enum class Bound { host, compute, bandwidth, copy };
@@ -52,12 +50,41 @@ struct Prediction {
 // Log-scale factors that the user's own measured points give (1 = none), by MAP (calibration.h).
 struct Calibration {
   double device = 1, bandwidth = 1, host = 1;
-  double residual = 0;  // remaining log-scale standard deviation; 0: the model's own
+  double residual = 0;                   // remaining log-scale standard deviation; 0: the model's own
+  std::array<double, 9> covariance{};    // of the three logarithms, row by row
+  std::vector<std::string> notes;        // contradictory points, and what else must be said
 };
 
 // <= 20 us for ResNet-50. Errors: `invalid` for a batch < 1 or a precision that the board has no figure for; never a
 // silent number. A workload that does not fit is an answer, not an error.
 Result<Prediction> predict(const Constants& constants, const Workload& workload, const Settings& settings,
                            const Partition& partition, const Calibration& calibration = {});
+
+// The same with the work that does not depend on the partition's size or the batch done once: for tables.
+class Predictor {
+ public:
+  // All partitions that are asked must be of this board. Keeps references to all four.
+  static Result<Predictor> make(const Constants& constants, const Workload& workload, const Settings& settings,
+                                const catalog::Board& board, const Host* host = nullptr);
+  Result<Prediction> predict(const Partition& partition, int batch, const Calibration& calibration = {}) const;
+  // The time alone, without intervals, memory and notes: what fits and calibrations call in their loops.
+  Result<StepTime> time(const Partition& partition, double batch, const Factors& factors = {}) const;
+  const StepPlan& plan() const { return plan_; }
+  const Constants& constants() const { return *constants_; }
+
+ private:
+  Predictor(const Constants& constants, const Workload& workload, const Settings& settings)
+      : constants_(&constants), workload_(&workload), settings_(settings) {}
+  const Constants* constants_;
+  const Workload* workload_;
+  Settings settings_;
+  const Host* host_ = nullptr;
+  StepPlan plan_;
+};
+
+// What the partition has. `invalid` names a board or profile without multiprocessor count or bandwidth.
+Result<Device> device_of(const Constants& constants, const Partition& partition);
+// "3g.20gb", "1c.3g.20gb", or "whole GPU".
+std::string partition_name(const Partition& partition);
 
 }  // namespace partita::predict

@@ -1,0 +1,102 @@
+#include "predict/constants.h"
+
+#include <algorithm>
+
+namespace partita::predict {
+namespace {
+
+constexpr std::string_view kPublished = "published MIG inference benchmark rounds (MLPerf Inference v0.7-v3.0, A100)";
+
+constexpr std::array<KeyInfo, kKeyCount> kTable{{
+    {Key::launch_us, "launch_us", "us", 29, 5, 200, true, "host time per eager operation, reference host", ""},
+    {Key::backward_launches, "backward_launches", "launches/operation", 1, 0.2, 6, true,
+     "host time of an operation's backward pass, in launches", ""},
+    {Key::optimizer_launches, "optimizer_launches", "launches/tensor", 0, 0, 20, false,
+     "host time of an optimizer step beside the backward pass's, in launches per parameter tensor", "none seen in MIGPerf"},
+    {Key::floor_us, "floor_us", "us", 4.8, 0.5, 20, true, "device time that every kernel takes at least", ""},
+    {Key::bandwidth_efficiency, "bandwidth_efficiency", "1", 0.83, 0.3, 1.0, true,
+     "reached share of nominal memory bandwidth", ""},
+    {Key::whole_bandwidth, "whole_bandwidth", "1", 0.95, 0.7, 1.0, true,
+     "further share reached when both halves of the L2 cache are used", ""},
+    {Key::bandwidth_per_sm, "bandwidth_per_sm", "GB/s", 30, 8, 400, true,
+     "bandwidth that one multiprocessor can ask for", ""},
+    {Key::overlap_exponent, "overlap_exponent", "1", 4, 1, 20, true,
+     "how sharply the slower of compute and memory hides the other: (c^p + m^p)^(1/p)", ""},
+    {Key::fp32_matmul_efficiency, "fp32_matmul_efficiency", "1", 1.0, 0.3, 1.3, true,
+     "matrix product without tensor cores, share of peak for long sums", ""},
+    {Key::tensor_matmul_efficiency, "tensor_matmul_efficiency", "1", 0.73, 0.2, 1.3, true,
+     "matrix product on tensor cores, share of peak for long sums", ""},
+    {Key::matmul_half_k, "matmul_half_k", "elements", 152, 1, 2000, true,
+     "length of sum at which a matrix product reaches half of that", ""},
+    {Key::convolution_efficiency, "convolution_efficiency", "1", 0.79, 0.2, 1.3, true,
+     "convolution on tensor cores, share of peak for long sums", ""},
+    {Key::convolution_half_k, "convolution_half_k", "elements", 600, 10, 4000, true,
+     "length of sum at which a convolution reaches half of that", ""},
+    {Key::convolution_passes, "convolution_passes", "1", 1.87, 0.5, 6, true,
+     "times that a convolution reads and writes its activations", ""},
+    {Key::backward_convolution_passes, "backward_convolution_passes", "1", 1.87, 0.5, 8, true,
+     "the same for each of its two gradients", ""},
+    {Key::convolution_weight_passes, "convolution_weight_passes", "1", 1, 1, 30, false,
+     "times that a convolution reads its weights", "each weight is read once"},
+    {Key::depthwise_passes, "depthwise_passes", "1", 3, 1, 10, false,
+     "times that a depthwise convolution reads and writes its activations",
+     "cuDNN before 8.3 has no fast path for depthwise TF32: layout change before and after"},
+    {Key::optimizer_bytes, "optimizer_bytes", "bytes/parameter", 119, 12, 400, true,
+     "traffic of one unfused Adam step", ""},
+    {Key::copy_gb_per_s, "copy_gb_per_s", "GB/s", 10, 1, 64, false, "host to device copy from pageable memory",
+     "PCIe 4.0 x16 with pageable host memory, NVIDIA CUDA bandwidthTest on A100 hosts"},
+    {Key::graph_floor_us, "graph_floor_us", "us", 2, 0.2, 20, false, "device time per kernel of a replayed graph",
+     "NVIDIA, Getting Started with CUDA Graphs (2019): about 2 us per kernel and launch"},
+    {Key::context_mib, "context_mib", "MiB", 1217, 100, 4000, true, "CUDA context and libraries", ""},
+    {Key::context_mib_per_sm, "context_mib_per_sm", "MiB/SM", 4.25, 0, 20, true, "CUDA context per multiprocessor", ""},
+    {Key::inference_live, "inference_live", "1", 1.76, 0.5, 6, true,
+     "reserved memory over the largest sum of live activations", ""},
+    {Key::inference_context_mib, "inference_context_mib", "MiB", 0, 0, 2000, false,
+     "workspace that inference reserves whatever the batch", "none seen"},
+    {Key::training_saved, "training_saved", "1", 1.033, 0.5, 4, true,
+     "reserved memory over the activations kept for the backward pass", ""},
+    {Key::training_parameter_copies, "training_parameter_copies", "1", 5, 3, 10, true,
+     "copies of the parameters while training with Adam: weights, gradients, two moments, buffers", ""},
+    {Key::idle_w, "idle_w", "W", 60, 0, 200, false, "power of an idle board with its memory clocked up",
+     "NVIDIA A100 product brief"},
+    {Key::ga100_dynamic_w, "ga100_dynamic_w", "W", 392, 50, 1500, false,
+     "power above idle of a whole A100 at boost clock in 8 and 16 bit tensor work",
+     kPublished},
+    {Key::dynamic_over_tdp, "dynamic_over_tdp", "1", 1.15, 0.5, 2, false,
+     "the same over (TDP - idle), for other chips", kPublished},
+    {Key::clock_exponent, "clock_exponent", "1", 0.4, 0.2, 1, false,
+     "clock follows (allowed power / wanted power) to this exponent", "dynamic power ~ f V^2, V about linear in f"},
+    {Key::neighbour_loss, "neighbour_loss", "1", 0.012, 0, 0.2, false,
+     "throughput lost while the rest of the GPU is busy", 
+     "MLPerf Inference v1.0-v2.0 heterogeneous multi-use against one slice alone: 0.976-1.0"},
+    {Key::virtualisation_loss, "virtualisation_loss", "1", 0.028, 0, 0.3, false,
+     "throughput lost in a VM through vGPU",
+     "VMware vSphere + NVIDIA vGPU against bare metal on A100-40GB, MLPerf Inference v0.7-v1.1: 0.944-1.001"},
+    {Key::laboratory_spread, "laboratory_spread", "log", 0.09, 0, 1, false,
+     "difference of two laboratories on the same network, GPU and profile at batch 16 and more",
+     "MIGPerf against ParvaGPU, ResNet-50"},
+    {Key::mode_spread, "mode_spread", "log", 0.08, 0, 1, false,
+     "added where precision or framework lie beyond the fitted data", "judgement"},
+    {Key::board_spread, "board_spread", "log", 0.25, 0, 1, false, "added where the board lies beyond the data",
+     "judgement: no data"},
+}};
+
+}  // namespace
+
+std::span<const KeyInfo> key_table() { return kTable; }
+
+const Host* Constants::host(std::string_view name) const {
+  auto it = std::ranges::find(hosts, name, &Host::name);
+  return it == hosts.end() ? nullptr : &*it;
+}
+
+Constants prior_constants() {
+  Constants c;
+  for (const KeyInfo& info : kTable) c[info.key] = info.start;
+  c.spread.fitted.fill(0.08);
+  c.spread.elsewhere.fill(0.15);
+  c.memory_spread = 0.06;
+  return c;
+}
+
+}  // namespace partita::predict

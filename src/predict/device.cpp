@@ -1,0 +1,94 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "predict/model.h"
+
+namespace partita::predict {
+namespace {
+
+const catalog::Profile* profile_of(const Partition& p) {
+  return p.profile ? &p.board->profiles[static_cast<std::size_t>(*p.profile)] : nullptr;
+}
+
+const catalog::ComputeProfile* compute_of(const Partition& p) {
+  const catalog::Profile* profile = profile_of(p);
+  return profile && p.compute ? &profile->compute[static_cast<std::size_t>(*p.compute)] : nullptr;
+}
+
+Result<void> check(const Partition& p) {
+  if (!p.board) return fail(ErrorCode::internal, "a partition without a board");
+  auto inside = [](std::optional<int> index, std::size_t size) {
+    return !index || (*index >= 0 && static_cast<std::size_t>(*index) < size);
+  };
+  if (!inside(p.profile, p.board->profiles.size())) {
+    return fail(ErrorCode::invalid, fmt::format("board {}: no profile of index {}", p.board->id, *p.profile));
+  }
+  if (p.compute && (!p.profile || !inside(p.compute, profile_of(p)->compute.size()))) {
+    return fail(ErrorCode::invalid, fmt::format("board {}: no compute instance profile of index {} in {}", p.board->id,
+                                                *p.compute, p.profile ? profile_of(p)->name : "the whole GPU"));
+  }
+  if (!(p.busy_neighbours >= 0 && p.busy_neighbours <= 1)) {
+    return fail(ErrorCode::invalid,
+                fmt::format("busy neighbours: expected a share from 0 to 1, found {}", p.busy_neighbours));
+  }
+  return {};
+}
+
+std::optional<int> multiprocessors_of(const Partition& p) {
+  if (const auto* compute = compute_of(p); compute && compute->sm) return compute->sm;
+  const catalog::Profile* profile = profile_of(p);
+  if (!profile) return p.board->specs.sm_count;
+  std::optional<int> all = profile->sm ? profile->sm : profile->sm_estimate;
+  if (const auto* compute = compute_of(p); compute && all && profile->compute_slices > 0) {
+    return *all * compute->compute_slices / profile->compute_slices;
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string partition_name(const Partition& p) {
+  if (const auto* compute = compute_of(p)) return compute->name;
+  if (const auto* profile = profile_of(p)) return profile->name;
+  return "whole GPU";
+}
+
+Result<Device> device_of(const Constants& constants, const Partition& p) {
+  TRY_VOID(check(p));
+  const catalog::Specs& specs = p.board->specs;
+  std::optional<int> sm = multiprocessors_of(p);
+  if (!sm || *sm < 1 || !specs.sm_count || !specs.memory_bandwidth_gb_per_s) {
+    return fail(ErrorCode::invalid, fmt::format("board {}, {}: its number of multiprocessors or its bandwidth is not "
+                                                "known, so nothing can be predicted",
+                                                p.board->id, partition_name(p)));
+  }
+  const catalog::Profile* profile = profile_of(p);
+  double share = profile && p.board->memory_slices > 0
+                     ? static_cast<double>(profile->memory_slices) / p.board->memory_slices
+                     : 1.0;
+  Device device;
+  device.board = p.board->id;
+  device.multiprocessors = *sm;
+  device.bandwidth = *specs.memory_bandwidth_gb_per_s * 1e9 * share;
+  device.whole_memory = share >= 1;
+  auto per_sm = [&](const std::optional<double>& tera) { return tera.value_or(0) * 1e12 / *specs.sm_count; };
+  device.fp32_per_sm = per_sm(specs.fp32_tflops);
+  device.tf32_per_sm = per_sm(specs.tf32_tensor_tflops);
+  device.fp16_per_sm = per_sm(specs.fp16_tensor_tflops);
+  device.int8_per_sm = per_sm(specs.int8_tensor_tops);
+  device.fp8_per_sm = per_sm(specs.fp8_tensor_tflops);
+  double mine = static_cast<double>(*sm) / *specs.sm_count;
+  device.active_share = std::min(1.0, mine + p.busy_neighbours * (1 - mine));
+  if (specs.tdp_w) {
+    device.tdp_w = *specs.tdp_w;
+    device.idle_w = constants[Key::idle_w];
+    device.dynamic_w = p.board->chip == "GA100" && *specs.sm_count == 108
+                           ? constants[Key::ga100_dynamic_w]
+                           : constants[Key::dynamic_over_tdp] * (device.tdp_w - device.idle_w);
+    device.clock_exponent = constants[Key::clock_exponent];
+  }
+  return device;
+}
+
+}  // namespace partita::predict
