@@ -1,5 +1,5 @@
-// A workload: a network's architecture (data/workloads/*.yaml, or the user's own file, or one that partita-onnx wrote)
-// and how it is run. Text in, struct out.
+// A workload: a network's architecture (data/workloads/*.yaml; schema: data/schemas/workload.schema.json; or the user's
+// own file, or one that partita-onnx wrote) and how it is run. Text in, struct out.
 #pragma once
 
 #include <optional>

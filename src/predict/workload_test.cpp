@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <set>
+#include <string>
+
 #include "base/yaml.h"
 #include "catalog/embedded.h"
 
@@ -30,6 +34,34 @@ TEST(ShippedWorkloads, TotalsAreThePublishedOnesWithinOnePercent) {
       const double gmacs = std::stod(node->text);
       EXPECT_NEAR(sum.macs / 1e9, gmacs, gmacs * 0.01);
     }
+  }
+}
+
+TEST(ShippedWorkloads, InceptionAtItsOwnInputSizeHasThePublishedCost) {
+  std::string text(catalog::embedded_file("workloads/inception-v3.yaml").value());
+  const std::string_view size = "[3, 224, 224]";
+  text.replace(text.find(size), size.size(), "[3, 299, 299]");
+  const auto workload = read_workload(text, "inception.yaml");
+  ASSERT_TRUE(workload) << workload.error().message;
+  EXPECT_NEAR(totals(workload->operations).macs / 1e9, 5.71, 0.0571);
+}
+
+TEST(ShippedWorkloads, AreFoundByAliasAndUnknownNamesGetTheNearest) {
+  const auto vit = shipped_workload("vision_transformer");
+  ASSERT_TRUE(vit);
+  EXPECT_EQ(vit->name, "vit-b-16");
+  EXPECT_EQ(vit->unit, "images");
+  const auto wrong = shipped_workload("resnet5");
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, ErrorCode::not_found);
+  EXPECT_TRUE(wrong.error().message.starts_with("no workload \"resnet5\" is shipped; did you mean resnet50"));
+}
+
+TEST(ShippedWorkloads, NamesAreUniqueAndSourcesAreGiven) {
+  std::set<std::string> names;
+  for (const WorkloadEntry& entry : shipped_workloads()) {
+    EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
+    EXPECT_FALSE(shipped_workload(entry.name)->source.empty()) << entry.name;
   }
 }
 
