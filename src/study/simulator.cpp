@@ -90,7 +90,8 @@ class Simulation {
   void settle(std::size_t server);
   void meet_neighbours(std::size_t server);
   void drain(std::size_t server);
-  TenantResult result_of(TenantState& tenant, bool certain) const;
+  std::vector<bool> overloaded() const;
+  TenantResult result_of(TenantState& tenant, bool overloaded) const;
 
   const Scenario& scenario_;
   std::vector<bool> admitted_;
@@ -176,8 +177,8 @@ Result<SimulationResult> Simulation::run() {
     server.model->advance(now_);
     result.server_utilization.push_back((server.model->worked() - server.worked_at_warmup) / window);
   }
-  const auto certain = certainly_overloaded(scenario_, admitted_);
-  for (std::size_t t = 0; t < tenants_.size(); ++t) result.tenants.push_back(result_of(tenants_[t], certain[t]));
+  const auto over = overloaded();
+  for (std::size_t t = 0; t < tenants_.size(); ++t) result.tenants.push_back(result_of(tenants_[t], over[t]));
   return result;
 }
 
@@ -366,11 +367,25 @@ void Simulation::meet_neighbours(std::size_t s) {
   }
 }
 
-TenantResult Simulation::result_of(TenantState& tenant, bool certain) const {
+// Those who share a line with an overloaded tenant wait as long as it does.
+std::vector<bool> Simulation::overloaded() const {
+  auto result = certainly_overloaded(scenario_, admitted_);
+  for (std::size_t t = 0; t < tenants_.size(); ++t)
+    if (queue_grows(*tenants_[t].spec, tenants_[t].stats)) result[t] = true;
+  for (const auto& server : servers_) {
+    if (server.spec->sharing != Sharing::exclusive) continue;
+    if (std::ranges::any_of(server.tenants, [&](std::size_t t) { return result[t]; }))
+      for (const auto t : server.tenants) result[t] = true;
+  }
+  return result;
+}
+
+TenantResult Simulation::result_of(TenantState& tenant, bool overloaded) const {
   TenantResult result;
   result.name = tenant.spec->name;
   if (tenant.place < 0) {
     result.admitted = false;
+    if (tenant.spec->absent) return result;
     result.notes.push_back(fmt::format("not admitted: its {:g} MiB do not fit beside the others in the {:g} MiB of {}",
                                        tenant.service.memory_mib, servers_[tenant.server].spec->capacity_mib,
                                        servers_[tenant.server].spec->name));
@@ -398,13 +413,13 @@ TenantResult Simulation::result_of(TenantState& tenant, bool certain) const {
     for (std::size_t i = 0; i < tenant.waiting.size() && now_ - tenant.waiting[i] > *tenant.spec->slo_s; ++i) ++late;
     if (completed + late > 0) result.slo_met = static_cast<double>(stats.within_slo()) / (completed + late);
   }
-  result.overloaded = certain || queue_grows(*tenant.spec, stats);
+  result.overloaded = overloaded;
   if (result.overloaded) {
     result.mean_latency_s = result.p50_s = result.p95_s = result.p99_s = result.max_s = kNever;
     result.mean_queue = result.mean_in_system = kNever;
     result.notes.push_back(
-        fmt::format("overloaded: more arrives than the {:g} requests/s that it is served; the queue "
-                    "grows without bound, so no latency is given",
+        fmt::format("overloaded: more arrives than is served ({:g} of its requests/s); the queue grows "
+                    "without bound, so no latency is given",
                     result.throughput_per_s));
   } else if (result.completed == 0) {
     result.notes.push_back("no request was completed after the warm-up, so no latency is given");

@@ -47,7 +47,8 @@ struct Tenant {
       1;           // MPS: limit of its share, at most 1 (1: none). vGPU fixed share: its share, if all sum to at most 1
   int server = 0;  // which partition or GPU it runs on
   std::optional<double> slo_s;
-  int streams = 1;  // batches that run at the same time; more than one only under MPS
+  int streams = 1;      // batches that run at the same time; more than one only under MPS
+  bool absent = false;  // not there: no memory, no slice, no requests; the others' random numbers stay the same
 };
 
 enum class Sharing {
@@ -76,8 +77,8 @@ struct Reconfiguration {
   double at_s = 0;
   int server = 0;
   double down_s = 0;
-  std::vector<std::pair<int, Service>> services;  // tenant -> service afterwards
-  std::optional<double> capacity_mib;             // afterwards
+  std::vector<std::pair<int, Service>> services = {};  // tenant -> service afterwards
+  std::optional<double> capacity_mib = {};             // afterwards
 };
 
 struct Scenario {
@@ -94,7 +95,7 @@ struct Scenario {
 // from its arrival to the end of its batch, for requests that ended after the warm-up.
 struct TenantResult {
   std::string name;
-  bool admitted = true;  // false: its memory does not fit beside the others
+  bool admitted = true;  // false: its memory does not fit beside the others, or it is absent
   std::uint64_t completed = 0;
   double throughput_per_s = 0;  // requests
   double mean_latency_s = 0, p50_s = 0, p95_s = 0, p99_s = 0, max_s = 0;
@@ -103,8 +104,9 @@ struct TenantResult {
   double mean_batch = 0;
   double utilization = 0;         // share of time its server worked for it (MPS: that it had a batch running)
   std::optional<double> slo_met;  // share of requests; those that waited longer than the SLO at the end count as missed
-  // Open arrivals beyond capacity: the queue grows without bound. Then all latencies and mean_queue are infinite,
-  // throughput is what the server manages, and a note says so.
+  // Open arrivals beyond capacity, its own or those of another in the same line: the queue grows without bound. Then
+  // all latencies, mean_queue and mean_in_system are infinite, throughput is what the server manages, and a note says
+  // so.
   bool overloaded = false;
   std::vector<double> throughput_over_time;  // per sample interval
   std::vector<std::string> notes;            // what a reader of the numbers must know; empty if all is well

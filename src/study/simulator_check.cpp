@@ -201,7 +201,8 @@ std::vector<bool> admitted(const Scenario& scenario) {
   std::vector<bool> result;
   for (const auto& tenant : scenario.tenants) {
     const auto server = static_cast<std::size_t>(tenant.server);
-    const bool fits = used[server] + tenant.service.memory_mib <= scenario.servers[server].capacity_mib;
+    const bool fits =
+        !tenant.absent && used[server] + tenant.service.memory_mib <= scenario.servers[server].capacity_mib;
     if (fits) used[server] += tenant.service.memory_mib;
     result.push_back(fits);
   }
