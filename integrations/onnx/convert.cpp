@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "onnx/operators.h"
+#include "onnx/patterns.h"
 #include "onnx/write.h"
 
 namespace partita::onnx_import {
@@ -65,18 +66,18 @@ Result<Conversion> convert(std::string_view bytes, const std::string& file, cons
   for (const std::string& input : model.inputs)
     importer.tensors[input] = importer.graph.source(importer.shape_of(input));
   std::map<std::string, Missing> missing;
-  for (const onnx::NodeProto* node : model.order) {
+  for (const onnx::NodeProto& node : join_patterns(model)) {
     const bool constant = std::ranges::all_of(
-        node->output(), [&](const std::string& output) { return output.empty() || model.is_constant(output); });
+        node.output(), [&](const std::string& output) { return output.empty() || model.is_constant(output); });
     if (constant) continue;
-    if (shapes_known(importer, *node) && import_node(importer, *node)) {
-      for (const std::string& output : node->output())
+    if (shapes_known(importer, node) && import_node(importer, node)) {
+      for (const std::string& output : node.output())
         if (!output.empty() && !importer.tensors.contains(output))
           importer.tensors[output] = importer.graph.source({predict::Shape::Kind::tokens, 0, 1, 1});
       continue;
     }
-    note(missing, importer, *node);
-    stand_in(importer, *node);
+    note(missing, importer, node);
+    stand_in(importer, node);
   }
   Conversion out;
   for (const auto& [type, entry] : missing) out.left_out.push_back(describe(type, entry));

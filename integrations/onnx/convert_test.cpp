@@ -188,6 +188,50 @@ TEST(Onnx, AttentionIsBatchedAndShapesFollowFromComputedReshapes) {
   EXPECT_THAT(error_of(m.bytes(), options), HasSubstr("no input has a dimension \"width\""));
 }
 
+TEST(Onnx, NormsGelusAndBiasesWrittenOutAreOneOperationEach) {
+  Maker m;
+  const std::string x = m.input("x", {1, 10, 64});
+  const auto scalar = [&] { return m.weight({1}); };
+  const auto norm = [&](const std::string& in) {
+    const std::string centred = m.node("Sub", {in, m.node("ReduceMean", {in}, {{"axes", {-1}}})});
+    const std::string variance = m.node("ReduceMean", {m.node("Pow", {centred, scalar()})}, {{"axes", {-1}}});
+    const std::string root = m.node("Sqrt", {m.node("Add", {variance, scalar()})});
+    const std::string scaled = m.node("Mul", {m.node("Div", {centred, root}), m.weight({64})});
+    return m.node("Add", {scaled, m.weight({64})});
+  };
+  const auto linear = [&](const std::string& in) {
+    return m.node("Add", {m.weight({64}), m.node("MatMul", {in, m.weight({64, 64})})});
+  };
+  const std::string h = linear(norm(x));
+  const std::string one = m.node("Add", {m.node("Erf", {m.node("Div", {h, scalar()})}), scalar()});
+  const std::string gelu = m.node("Mul", {m.node("Mul", {h, one}), scalar()});
+  const std::string h2 = linear(gelu);
+  const std::string cube = m.node("Mul", {scalar(), m.node("Pow", {h2, scalar()})});
+  const std::string inner = m.node("Mul", {scalar(), m.node("Add", {h2, cube})});
+  const std::string tanh = m.node("Add", {m.node("Tanh", {inner}), scalar()});
+  const std::string gelu2 = m.node("Mul", {m.node("Mul", {h2, scalar()}), tanh});
+  const std::string h3 = linear(gelu2);
+  const std::string swish = m.node("Mul", {m.node("Sigmoid", {h3}), h3});
+  const std::string mean = m.node("ReduceMean", {m.node("Pow", {swish, scalar()})}, {{"axes", {-1}}});
+  const std::string root = m.node("Sqrt", {m.node("Add", {mean, scalar()})});
+  m.output(m.node("Mul", {m.node("Mul", {swish, m.node("Reciprocal", {root})}), m.weight({64})}));
+  const predict::Workload workload = workload_of(m);
+  std::vector<predict::OperationKind> kinds;
+  for (const auto& operation : workload.operations) kinds.push_back(operation.kind);
+  using enum predict::OperationKind;
+  EXPECT_EQ(kinds, (std::vector{layer_norm, matmul, activation, matmul, activation, matmul, activation, layer_norm}));
+  EXPECT_EQ(workload.parameters, 3 * 64 + 3 * (64 * 64 + 64));
+}
+
+TEST(Onnx, WhatOthersReadIsNotJoined) {
+  Maker m;
+  const std::string x = m.input("x", {1, 8});
+  const std::string product = m.node("MatMul", {x, m.weight({8, 8})});
+  const std::string sum = m.node("Add", {product, m.weight({8})});
+  m.output(m.node("Mul", {sum, product}));
+  EXPECT_EQ(workload_of(m).operations.size(), 3u);
+}
+
 TEST(Onnx, AFixedBatchIsDividedOut) {
   const auto make = [](long long batch) {
     Maker m;

@@ -36,6 +36,8 @@ constexpr Entry kEntries[] = {
     {"Softsign", Way::operation, OperationKind::activation, kFromInput},
     {"HardSigmoid", Way::operation, OperationKind::activation, kFromInput},
     {"HardSwish", Way::operation, OperationKind::activation, kFromInput},
+    {"Gelu", Way::operation, OperationKind::activation, kFromInput},
+    {"Swish", Way::operation, OperationKind::activation, kFromInput},
     {"Sigmoid", Way::operation, OperationKind::activation, kFromOutput},
     {"Tanh", Way::operation, OperationKind::activation, kFromOutput},
     {"Erf", Way::operation, OperationKind::activation, kFromInput},
@@ -146,7 +148,7 @@ std::vector<predict::TensorId> Importer::activations(const onnx::NodeProto& node
 void Importer::add_parameters(const onnx::NodeProto& node, Operation& operation) {
   for (const std::string& input : node.input()) {
     const auto found = model.constants.find(input);
-    if (found == model.constants.end() || found->second == 0) continue;
+    if (found == model.constants.end() || found->second <= 1) continue;  // a single number is no weight
     if (operation.kind != OperationKind::embedding) operation.weight_elements += found->second;
     if (!counted.emplace(input, found->second).second) continue;
     operation.parameter_elements += found->second;
