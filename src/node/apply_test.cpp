@@ -25,6 +25,14 @@ TEST(Apply, CutsAnAmpereGpuThatHadMigOffWithAReset) {
   EXPECT_THAT(answer.pending_reset, IsEmpty());
 }
 
+TEST(Apply, FollowsTheDriversTablesWhereTheyDifferFromTheCatalog) {
+  EmulatedWorld world("gpus: [{board: a100-sxm4-40gb, profiles: {3g.20gb: {spelling: 3g.21gb, memory: 20GiB}}}]");
+  const auto request = world.cut("[0]", R"("3g.20gb": 2)");
+  EXPECT_EQ(value(world.open()->plan(request)).gpu_instances_created, 2);
+  const auto answer = value(world.apply(request));
+  EXPECT_EQ(draw(answer.after.gpus[0]), "on 3g.21gb@0 3g.21gb@4");
+}
+
 TEST(Apply, TheSameAgainChangesNothing) {
   EmulatedWorld world("dgx-h100");
   world.must_apply(world.cut("[0, 1]", R"("2g.20gb": 3)"));

@@ -96,6 +96,7 @@ Result<void> Executor::plan_again(std::size_t done) {
   }
   std::erase_if(plan.works, [](const GpuWork& work) { return work.change.set_mode.has_value(); });  // wait for a reset
   works_ = std::move(plan.works);
+  done_before_ += done;
   actions_ = actions_of(works_, options_, next);
   return context_.ledger.replan(operation_, records_of(actions_));
 }
@@ -179,7 +180,8 @@ Result<void> Executor::create_compute(const Action& action, layout::Gpu& live) {
 }
 
 void Executor::announce(const Action& action, std::size_t position) {
-  context_.progress.step(static_cast<int>(position) + 1, static_cast<int>(actions_.size()), action.text);
+  context_.progress.step(static_cast<int>(done_before_ + position) + 1,
+                         static_cast<int>(done_before_ + actions_.size()), action.text);
 }
 
 void Executor::driver_changed(const char* what) {

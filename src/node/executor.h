@@ -54,6 +54,7 @@ class Executor {
   bool exact_;
   std::vector<GpuWork> works_;
   std::vector<Action> actions_;
+  std::size_t done_before_ = 0;        // actions done before the plan was made again
   std::vector<std::string> to_reset_;  // UUIDs whose mode change the driver answered with "reset required"
 };
 

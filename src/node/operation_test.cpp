@@ -32,7 +32,7 @@ TEST(Lock, SaysWhoHoldsIt) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::unavailable);
   EXPECT_THAT(refused.error().message, HasSubstr("pid " + std::to_string(getpid()) + " (partita apply -f a.yaml)"));
-  EXPECT_EQ(lock_holder(lock_file(world.options))->pid, getpid());
+  EXPECT_EQ(lock_holder(lock_file(world.options)).value_or(LockHolder{}).pid, getpid());
   EXPECT_TRUE(world.open()->plan(world.cut("[0]", ""))) << "planning takes no lock";
 }
 
@@ -161,6 +161,16 @@ TEST(Reset, CommandThatFailsGetsTheOldLayoutBack) {
               Contains("no luck with " + state.gpus[0].pci_bus_id + "," + state.gpus[1].pci_bus_id));
   EXPECT_EQ(draw(state.gpus[0]), "off");
   EXPECT_EQ(draw(state.gpus[1]), "off");
+}
+
+TEST(Reset, ThatDoesNothingIsNoticed) {
+  EmulatedWorld world("dgx-a100");
+  world.options.reset_command = {"true"};
+  const auto failed = world.apply(world.cut("[0]", R"("1g.5gb": 7)"));
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::driver);
+  EXPECT_THAT(failed.error().message, HasSubstr("MIG mode is still off"));
+  EXPECT_EQ(world.draw(0), "off");
 }
 
 TEST(Recovery, AfterARebootTheApplyIsFinished) {
