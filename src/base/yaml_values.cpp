@@ -34,6 +34,12 @@ bool contains(std::span<const std::string_view> keys, std::string_view key) {
   return std::ranges::find(keys, key) != keys.end();
 }
 
+// "010": eight to YAML 1.1 (and to mig-parted), ten to YAML 1.2.
+bool has_leading_zero(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return text.size() > 1 && text[0] == '0' && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 bool is_plain(const YamlNode& node) { return node.kind == YamlNode::Kind::scalar && !node.quoted; }
 
 }  // namespace
@@ -79,6 +85,7 @@ Result<std::int64_t> as_integer(const YamlPlace& place, const YamlNode& node, st
   std::int64_t value = 0;
   const char* end = node.text.data() + node.text.size();
   if (!is_plain(node)) return wrong(place, node, expected);
+  if (has_leading_zero(node.text)) return wrong(place, node, expected + " without leading zeros");
   const auto [stop, error] = std::from_chars(node.text.data(), end, value);
   if (error != std::errc{} || stop != end || value < min || value > max) return wrong(place, node, expected);
   return value;
