@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::size_t kOutputKept = 16u << 10;
 constexpr std::size_t kLinesTold = 12;
+constexpr std::size_t kPipeBytes = 1u << 20;  // the largest pipe that the kernel gives
 using SteadyTime = std::chrono::steady_clock::time_point;
 
 struct Started {
@@ -85,16 +86,19 @@ Result<Started> start(const Command& command) {
   return fail(code, fmt::format("{}: cannot be started: {}", command.argv[0], std::strerror(error)));
 }
 
-// Takes what is there; false at the end of the output.
+// Takes what is there, but no more than a pipe holds: who writes without end must not keep us from looking at the time.
+// False at the end of the output.
 bool drain(int fd, std::string& output) {
   std::array<char, 4096> buffer{};
-  while (true) {
+  for (std::size_t taken = 0; taken < kPipeBytes;) {
     const ssize_t size = read(fd, buffer.data(), buffer.size());
     if (size < 0) return errno == EAGAIN || errno == EINTR;
     if (size == 0) return false;
+    taken += static_cast<std::size_t>(size);
     output.append(buffer.data(), static_cast<std::size_t>(size));
     if (output.size() > 2 * kOutputKept) output.erase(0, output.size() - kOutputKept);
   }
+  return true;
 }
 
 int milliseconds_until(SteadyTime end) {
