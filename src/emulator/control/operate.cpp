@@ -9,6 +9,7 @@
 #include <set>
 #include <system_error>
 
+#include "base/process.h"
 #include "base/text.h"
 #include "emulator/control/control.h"
 #include "emulator/control/device_name.h"
@@ -127,11 +128,10 @@ Result<std::filesystem::path> library_path() {
     if (::access(given, R_OK) == 0) return std::filesystem::path(given);
     return fail(ErrorCode::unavailable, fmt::format("PARTITA_EMULATOR_LIBRARY names {}, which cannot be read", given));
   }
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path program = TRY(own_program());
   const std::filesystem::path library =
       (program.parent_path() / "../lib/partita/emulator/libnvidia-ml.so.1").lexically_normal();
-  if (!error && std::filesystem::exists(library, error)) return library;
+  if (std::error_code none; std::filesystem::exists(library, none)) return library;
   return fail(ErrorCode::unavailable,
               fmt::format("the emulated driver's library is missing: expected {}; install Partita whole, or set "
                           "PARTITA_EMULATOR_LIBRARY",
