@@ -27,7 +27,7 @@ std::string found(const YamlNode& node) {
 }
 
 std::unexpected<Error> wrong(const YamlPlace& place, const YamlNode& node, std::string_view expected) {
-  return std::unexpected(yaml_error(place, node, fmt::format("expected {}, found {}", expected, found(node))));
+  return yaml_fail(place, node, fmt::format("expected {}, found {}", expected, found(node)));
 }
 
 bool contains(std::span<const std::string_view> keys, std::string_view key) {
@@ -64,13 +64,19 @@ Result<void> require_keys(const YamlPlace& place, const YamlNode& node, std::spa
     std::vector<std::string> allowed(required.begin(), required.end());
     allowed.insert(allowed.end(), optional.begin(), optional.end());
     const std::string hint = did_you_mean(key, allowed);
-    return std::unexpected(yaml_error(
+    return yaml_fail(
         place, value,
-        fmt::format("unknown key {}{}", quote(key), hint.empty() ? "; known are " + join(allowed, ", ") : hint)));
+        fmt::format("unknown key {}{}", quote(key), hint.empty() ? "; known are " + join(allowed, ", ") : hint));
   }
   for (const std::string_view key : required)
-    if (!node.find(key)) return std::unexpected(yaml_error(place, node, fmt::format("key {} is missing", quote(key))));
+    if (!node.find(key)) return yaml_fail(place, node, fmt::format("key {} is missing", quote(key)));
   return {};
+}
+
+Result<void> require_version(const YamlPlace& place, const YamlNode& node, std::string_view expected) {
+  const YamlNode& version = *node.find("version");
+  if (version.text == expected) return {};
+  return yaml_fail(place.at("version"), version, fmt::format("expected {}, found {}", expected, quote(version.text)));
 }
 
 Result<std::string> as_text(const YamlPlace& place, const YamlNode& node) {

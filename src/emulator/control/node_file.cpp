@@ -34,7 +34,7 @@ std::optional<At> member(const At& parent, std::string_view key) {
 }
 
 std::unexpected<Error> wrong(const At& at, std::string_view message) {
-  return std::unexpected(yaml_error(at.place, *at.node, message));
+  return yaml_fail(at.place, *at.node, message);
 }
 
 bool is_version(std::string_view text) {
