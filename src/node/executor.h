@@ -44,6 +44,7 @@ class Executor {
   Result<void> destroy_gpu_instance(const Action& action, layout::Gpu& gpu);
   Result<void> create_gpu_instance(const Action& action, layout::Gpu& gpu);
   Result<void> create_compute(const Action& action, layout::Gpu& gpu);
+  Result<void> check_interrupted() const;
   void announce(const Action& action, std::size_t position);
   void driver_changed(const char* what);
   layout::Gpu& gpu(const std::string& uuid);

@@ -114,6 +114,15 @@ TEST_F(Hooks, OneThatFailsStopsBeforeTheChange) {
   }
 }
 
+TEST_F(Hooks, AreEndedByASignalAndTheLastOnesRunStill) {
+  api::ChangeOptions options;
+  options.hooks.apply_start = {{"sh", {"-c", "kill -INT $PPID; exec sleep 100"}, {}, ""}};
+  options.hooks.apply_exit = {hook("exit")};
+  EXPECT_EXIT((void)world_.apply(world_.cut("[0]", R"("3g.40gb": 1)", options)), testing::KilledBySignal(SIGINT), "");
+  EXPECT_EQ(log(), "exit here\n");
+  EXPECT_EQ(world_.draw(0), "off");
+}
+
 TEST_F(Hooks, NoneRunsForARequestThatMakesNoSense) {
   api::ChangeOptions options;
   options.hooks.apply_start = {hook("start")};
@@ -171,6 +180,22 @@ TEST(Reset, ThatDoesNothingIsNoticed) {
   EXPECT_EQ(failed.error().code, ErrorCode::driver);
   EXPECT_THAT(failed.error().message, HasSubstr("MIG mode is still off"));
   EXPECT_EQ(world.draw(0), "off");
+}
+
+// The signal waits until the old layout is back and then ends the process as it would have.
+TEST(Interrupted, ApplyGoesBackToTheOldLayout) {
+  EmulatedWorld world("a30x2");
+  world.must_apply(world.cut("all", "1g.6gb: 4"));
+  const std::string before = world.draw(0) + world.draw(1);
+  for (const char* where : {"begin", "destroy_gpu_instance", "create_gpu_instance", "create_compute"}) {
+    world.options.on_event = [&, sent = false](std::string_view what) mutable {
+      if (what == where && !std::exchange(sent, true)) ::kill(::getpid(), SIGTERM);
+    };
+    EXPECT_EXIT((void)world.apply(world.cut("all", "2g.12gb: 2")), testing::KilledBySignal(SIGTERM), "") << where;
+    world.options.on_event = {};
+    EXPECT_EQ(world.draw(0) + world.draw(1), before) << where;
+    EXPECT_THAT(value(world.open()->status()).notes, IsEmpty()) << where;
+  }
 }
 
 TEST(Recovery, AfterARebootTheApplyIsFinished) {
