@@ -16,6 +16,7 @@ namespace {
 constexpr int kMostGpuInstances = 8;  // the driver's limit per GPU
 
 std::string shown(const Gpu& gpu) {
+  if (gpu.fault) return fmt::format("GPU {}: {}", gpu.index, *gpu.fault);
   std::string out = fmt::format("GPU {}: {} 0x{:08X}", gpu.index, gpu.product, gpu.pci_device_id);
   if (gpu.pci_subsystem_id != 0) out += fmt::format(":0x{:08X}", gpu.pci_subsystem_id);
   return gpu.mode ? out : out + " (no MIG)";
@@ -81,6 +82,14 @@ class Resolver {
   }
 
   Result<void> take(const MigPartedEntry& entry, const Gpu& gpu) {
+    if (gpu.fault) {
+      const std::string message = fmt::format("{}: GPU {}: {}", at(entry), gpu.index, *gpu.fault);
+      if (entry.devices)
+        return fail(ErrorCode::driver, message + "; nothing can be changed on it, but the entry names it",
+                    gpu_lines(node_));
+      warn(message + ": left alone");
+      return {};
+    }
     const bool can = gpu.mode && gpu.board && gpu.board->has_mig();
     if (entry.mig_enabled && !can) {
       const std::string why = gpu.mode ? "is not in the catalog of boards" : "has no MIG";

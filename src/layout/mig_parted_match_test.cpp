@@ -135,6 +135,22 @@ TEST(Resolve, TheDriversSpellingIsAWarningOncePerBoard) {
   EXPECT_THAT(target->warnings, ElementsAre("f.yaml:4: label \"x\": 1g.23gb is 1g.24gb on NVIDIA GB200"));
 }
 
+TEST(Resolve, FaultyGpusAreLeftAloneUnlessNamed) {
+  auto node = test::node({"a100-sxm4-40gb", "a100-sxm4-40gb"});
+  layout::Gpu lost;
+  lost.index = 1;
+  lost.fault = "lost";
+  node.gpus[1] = lost;
+  const auto target = resolved(node, all("{1g.5gb: 7}"));
+  ASSERT_TRUE(target) << target.error().message;
+  EXPECT_EQ(target->gpus.size(), 1u);
+  EXPECT_THAT(target->warnings, ElementsAre("f.yaml:4: label \"x\": GPU 1: lost: left alone"));
+  const auto named = resolved(node, "  - devices: [1]\n    mig-enabled: false\n");
+  ASSERT_FALSE(named);
+  EXPECT_EQ(named.error().code, ErrorCode::driver);
+  EXPECT_THAT(named.error().message, HasSubstr("GPU 1: lost; nothing can be changed on it, but the entry names it"));
+}
+
 TEST(Resolve, GpusWithoutMigAreLeftAloneUnlessNamed) {
   const auto node = test::node({"a100-sxm4-40gb", "gb10"});
   const auto target = resolved(node, all("{1g.5gb: 7}"));

@@ -145,6 +145,16 @@ TEST(Apply, DemandIsPlacedWhereItDisturbsLeast) {
   EXPECT_THAT(again.plan.changes, IsEmpty()) << "three idle ones serve";
 }
 
+TEST(Apply, DemandIsServedByTheBoardsThatSpellItSo) {
+  EmulatedWorld world("mixed");
+  world.must_apply(world.cut("all", ""));
+  const auto answer = value(world.apply(world.demand("1g.6gb", 4)));
+  ASSERT_EQ(answer.plan.changes.size(), 1U);
+  EXPECT_EQ(answer.plan.changes[0].board->id, "a30-24gb") << "an A100's 1g.5gb is a smaller thing";
+  EXPECT_FALSE(world.apply(world.demand("1g.6gb", 5)));
+  EXPECT_TRUE(value(world.apply(world.demand("1g.10gb", 8))).plan.warnings.empty());
+}
+
 TEST(Apply, OnlyAdministratorsChangeTheNode) {
   EmulatedWorld world("dgx-h100");
   auto request = world.cut("[0]", R"("1g.10gb": 1)");

@@ -17,15 +17,30 @@ bool takes_part(const layout::Gpu& gpu) {
   return !gpu.fault && gpu.mode && gpu.mode->current && gpu.board && gpu.board->has_mig();
 }
 
+using Spellings = std::vector<std::optional<std::string>>;  // per GPU; nullopt: as asked
+
+// Where some board spells the profile as asked, near names of other boards are other sizes and do not serve: a demand
+// for 1g.6gb is the A30's, not an A100's 1g.5gb.
+void keep_own_spelling(plan::DemandItem& item, const Spellings& spelled_here) {
+  const auto as_asked = [&](std::size_t gpu) { return item.on_gpu[gpu] && !spelled_here[gpu]; };
+  bool any = false;
+  for (std::size_t g = 0; g < item.on_gpu.size(); ++g) any = any || as_asked(g);
+  if (!any) return;
+  for (std::size_t g = 0; g < item.on_gpu.size(); ++g)
+    if (!as_asked(g)) item.on_gpu[g].reset();
+}
+
 Result<plan::DemandItem> item_of(const std::string& name, int count, const layout::NodeState& state,
                                  std::vector<std::string>& warnings) {
   if (count < 1)
     return fail(ErrorCode::invalid, fmt::format("{}: expected a count of at least 1, found {}", name, count));
   plan::DemandItem item{name, count, {}};
+  Spellings spelled_here;
   std::optional<Error> first_error;
   bool found = false;
   for (const layout::Gpu& gpu : state.gpus) {
     item.on_gpu.emplace_back();
+    spelled_here.emplace_back();
     if (!takes_part(gpu)) continue;
     auto match = layout::find_profile(*gpu.board, name);
     if (!match) {
@@ -34,12 +49,16 @@ Result<plan::DemandItem> item_of(const std::string& name, int count, const layou
     }
     found = true;
     item.on_gpu.back() = layout::WantedInstance{match->profile, std::nullopt, {match->compute}, std::nullopt};
-    const std::optional<std::string>& here = match->spelled_here;
-    if (!here) continue;
-    std::string warning = fmt::format("{} is called {} on this {}", name, *here, gpu.board->product);
-    if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(std::move(warning));
+    spelled_here.back() = match->spelled_here;
   }
   if (!found && first_error) return std::unexpected(std::move(*first_error));
+  keep_own_spelling(item, spelled_here);
+  for (std::size_t g = 0; g < item.on_gpu.size(); ++g) {
+    if (!item.on_gpu[g] || !spelled_here[g]) continue;
+    std::string warning =
+        fmt::format("{} is called {} on this {}", name, *spelled_here[g], state.gpus[g].board->product);
+    if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(std::move(warning));
+  }
   return item;
 }
 
