@@ -1,8 +1,8 @@
 // Strict YAML 1.1 (and so JSON) reading over libyaml, bounded against hostile input.
 //
 // parse_yaml() returns a plain tree with line numbers. Anchors, aliases, tags, merge keys, several documents,
-// duplicate keys, text that is not UTF-8, and trees over the limits are errors. YamlReader-style helpers below
-// check types and keys and word their errors alike: "FILE:LINE: KEY: expected WHAT, found WHAT".
+// duplicate keys, text that is not UTF-8, and trees over the limits are errors. The functions below it check types and
+// keys and word their errors alike: "FILE:LINE: KEY: expected WHAT, found WHAT".
 #pragma once
 
 #include <cstdint>
