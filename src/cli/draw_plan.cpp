@@ -187,17 +187,6 @@ std::string draw_body(const Look& look, const api::GpuChange& change) {
   return before_line(look, change) + after_line(look, change) + steps_block(look, change) + kept_block(look, change);
 }
 
-// "0-3, 6".
-std::string ranges_text(const std::vector<int>& numbers) {
-  std::vector<std::string> parts;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const int first = numbers[i];
-    while (i + 1 < numbers.size() && numbers[i + 1] == numbers[i] + 1) ++i;
-    parts.push_back(first == numbers[i] ? std::to_string(first) : fmt::format("{}-{}", first, numbers[i]));
-  }
-  return join(parts, ", ");
-}
-
 // GPUs that change alike are drawn once.
 std::string draw_changes(const Look& look, const std::vector<api::GpuChange>& changes) {
   struct Group {
@@ -220,8 +209,7 @@ std::string draw_changes(const Look& look, const std::vector<api::GpuChange>& ch
   std::string out;
   for (const auto& group : groups) {
     const bool alone = group.indices.size() == 1;
-    out += paint(look, Tone::strong, (alone ? "GPU " : "GPUs ") + ranges_text(group.indices)) + "  " +
-           printable(group.first->product);
+    out += paint(look, Tone::strong, layout::gpu_names(group.indices)) + "  " + printable(group.first->product);
     out += alone ? "  " + paint(look, Tone::faint, printable(group.first->uuid)) : ", each";
     out += '\n' + group.body + '\n';
   }

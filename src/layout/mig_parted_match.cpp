@@ -55,10 +55,23 @@ class Resolver {
                               without_mig_ ? "matches only GPUs on which MIG cannot be enabled"
                                            : "matches no GPU of this node"),
                   gpu_lines(node_));
+    warn_of_unmatched();
     return std::move(target_);
   }
 
  private:
+  // Files for many boards have an entry for each: more than one that is not for this node makes one line.
+  void warn_of_unmatched() {
+    if (unmatched_.empty()) return;
+    const MigPartedEntry& first = *unmatched_.front();
+    if (unmatched_.size() == 1)
+      return warn(fmt::format("{}: this entry{} matches no GPU of this node", at(first), filters_text(first)));
+    std::vector<std::string> lines;
+    for (const MigPartedEntry* entry : unmatched_) lines.push_back(std::to_string(entry->line));
+    warn(fmt::format("{}: label {}: the entries on lines {} match no GPU of this node", file_, quote(label_.name),
+                     join(lines, ", ")));
+  }
+
   Result<void> take(const MigPartedEntry& entry) {
     TRY_VOID(check_indices(entry));
     bool matched = false;
@@ -68,7 +81,7 @@ class Resolver {
       matched = true;
       TRY_VOID(take(entry, gpu));
     }
-    if (!matched) warn(fmt::format("{}: this entry{} matches no GPU of this node", at(entry), filters_text(entry)));
+    if (!matched) unmatched_.push_back(&entry);
     return {};
   }
 
@@ -195,6 +208,7 @@ class Resolver {
   const std::string& file_;
   NodeTarget target_;
   std::map<std::string, const MigPartedEntry*> taken_by_;  // by GPU UUID
+  std::vector<const MigPartedEntry*> unmatched_;
   bool without_mig_ = false;
 };
 

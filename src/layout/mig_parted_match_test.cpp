@@ -94,6 +94,14 @@ TEST(Resolve, AnEntryThatMatchesNothingBesideOthersIsAWarning) {
       ElementsAre("f.yaml:7: label \"x\": this entry with device-filter 0x233010DE matches no GPU of this node"));
 }
 
+TEST(Resolve, SeveralEntriesThatMatchNothingAreOneWarning) {
+  const std::string other = "  - devices: all\n    device-filter: \"0x233010DE\"\n    mig-enabled: false\n";
+  const auto target = resolved(test::node({"a100-sxm4-40gb"}), all("{1g.5gb: 7}") + other + other);
+  ASSERT_TRUE(target);
+  EXPECT_THAT(target->warnings,
+              ElementsAre("f.yaml: label \"x\": the entries on lines 7, 10 match no GPU of this node"));
+}
+
 TEST(Resolve, IndicesThatDoNotExistAreErrors) {
   const auto target = resolved(test::node({"a100-sxm4-40gb"}), "  - devices: [0, 3]\n    mig-enabled: false\n");
   ASSERT_FALSE(target);

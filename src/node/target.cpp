@@ -13,8 +13,20 @@
 namespace partita::node {
 namespace {
 
-bool takes_part(const layout::Gpu& gpu) {
-  return !gpu.fault && gpu.mode && gpu.mode->current && gpu.board && gpu.board->has_mig();
+constexpr const char* kTurnsOn = "a layout with mig-enabled: true turns it on";
+
+bool could_take_part(const layout::Gpu& gpu) { return !gpu.fault && gpu.mode && gpu.board && gpu.board->has_mig(); }
+bool takes_part(const layout::Gpu& gpu) { return could_take_part(gpu) && gpu.mode->current; }
+
+// Silence about GPUs that are left out would look as if the node were full.
+void warn_of_mode_off(const layout::NodeState& state, std::vector<std::string>& warnings) {
+  std::vector<int> off;
+  for (const layout::Gpu& gpu : state.gpus)
+    if (could_take_part(gpu) && !takes_part(gpu)) off.push_back(gpu.index);
+  if (off.empty()) return;
+  const bool one = off.size() == 1;
+  warnings.push_back(fmt::format("{} {} MIG mode off and {} no part; {}", layout::gpu_names(off), one ? "has" : "have",
+                                 one ? "takes" : "take", kTurnsOn));
 }
 
 using Spellings = std::vector<std::optional<std::string>>;  // per GPU; nullopt: as asked
@@ -41,7 +53,7 @@ Result<plan::DemandItem> item_of(const std::string& name, int count, const layou
   for (const layout::Gpu& gpu : state.gpus) {
     item.on_gpu.emplace_back();
     spelled_here.emplace_back();
-    if (!takes_part(gpu)) continue;
+    if (!could_take_part(gpu)) continue;  // with MIG mode off too: the reason of a refusal may name it
     auto match = layout::find_profile(*gpu.board, name);
     if (!match) {
       if (!first_error) first_error = std::move(match).error();
@@ -54,7 +66,7 @@ Result<plan::DemandItem> item_of(const std::string& name, int count, const layou
   if (!found && first_error) return std::unexpected(std::move(*first_error));
   keep_own_spelling(item, spelled_here);
   for (std::size_t g = 0; g < item.on_gpu.size(); ++g) {
-    if (!item.on_gpu[g] || !spelled_here[g]) continue;
+    if (!item.on_gpu[g] || !spelled_here[g] || !takes_part(state.gpus[g])) continue;
     std::string warning =
         fmt::format("{} is called {} on this {}", name, *spelled_here[g], state.gpus[g].board->product);
     if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(std::move(warning));
@@ -74,11 +86,15 @@ Result<layout::NodeTarget> resolve_demand(const api::DemandRequest& request, con
                                     gpu.fault  ? *gpu.fault
                                     : gpu.mode ? "MIG mode is off"
                                                : "no MIG on this board"));
-    return fail(ErrorCode::no_space, "no GPU of this node has MIG mode on", std::move(details));
+    return fail(ErrorCode::no_space,
+                std::string("no GPU of this node has MIG mode on") +
+                    (std::ranges::any_of(state.gpus, could_take_part) ? std::string("; ") + kTurnsOn : ""),
+                std::move(details));
   }
   layout::NodeTarget target;
   std::vector<plan::DemandItem> items;
   for (const auto& [name, count] : request.demand) items.push_back(TRY(item_of(name, count, state, target.warnings)));
+  warn_of_mode_off(state, target.warnings);
 
   std::vector<layout::Gpu> gpus = state.gpus;
   if (force)
