@@ -96,11 +96,13 @@ TEST(Catalog, ReadsTheFactsOfAnA100) {
 }
 
 TEST(Catalog, MarksAssumedPlacementsAndBoardsWithoutMig) {
-  for (const auto* id : {"rtx-pro-5000", "rtx-pro-4500", "rtx-6000d"})
-    for (const Profile& profile : board(id)->profiles) {
+  for (const auto* id : {"rtx-pro-5000", "rtx-pro-4500", "rtx-6000d"}) {
+    const auto described = board(id);
+    for (const Profile& profile : described->profiles) {
       EXPECT_TRUE(profile.placements_assumed) << id;
       EXPECT_FALSE(profile.compute.empty()) << id;
     }
+  }
   EXPECT_FALSE(board("rtx-pro-6000-server")->profiles[0].placements_assumed);
   const auto gb10 = board("gb10");
   EXPECT_FALSE(gb10->has_mig());
