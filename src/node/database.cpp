@@ -99,6 +99,10 @@ struct Database::Impl {
     // database is whole by itself and is read as a file that does not change.
     const bool reading = access == Access::read;
     std::error_code none;
+    const auto there = std::filesystem::status(file, none);
+    if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
+      return fail(ErrorCode::unavailable,
+                  fmt::format("{}: expected a database, found no regular file: move it away", file));
     const bool immutable = reading && !std::filesystem::exists(file + "-wal", none);
     std::string uri = "file:";
     for (const char c : file) uri += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02x}", c) : std::string(1, c);
@@ -128,6 +132,7 @@ Result<Database> Database::open(const std::filesystem::path& file, Access access
   }
   const auto version = TRY(database.query("PRAGMA user_version"));
   database.version_ = static_cast<int>(std::get<std::int64_t>(version.at(0).at(0)));
+  if (database.version_ < 0) return std::unexpected(database.damaged());
   if (database.version_ > static_cast<int>(migrations.size()))
     return fail(ErrorCode::unavailable,
                 fmt::format("{}: the database has version {}, this program knows versions up to {}: use the newer "

@@ -1,5 +1,6 @@
 // Around an apply: the lock, hooks, resets, what is left unfinished, assert.
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <fcntl.h>
@@ -57,6 +58,27 @@ TEST(Lock, SecondApplyWaitsForTheFirst) {
   EXPECT_TRUE(answer);
   EXPECT_THAT(let_go.waited, HasSubstr("waiting for the lock held by pid"));
   EXPECT_FALSE(lock_holder(lock_file(world.options)));
+}
+
+// Else two processes could each hold a lock: one of the removed folder, one of the new.
+TEST(Lock, OfAFolderThatWasRemovedMeanwhileIsNoLock) {
+  EmulatedWorld world("a30x2");
+  std::filesystem::create_directories(world.options.state_dir);
+  Recorder recorder;
+  auto held = std::make_unique<Result<Lock>>(take_lock(lock_file(world.options), "partita apply", true, {}, recorder));
+  struct Remove final : Progress {
+    void step(int, int, std::string_view) override {}
+    void note(std::string_view) override {
+      std::filesystem::remove(file);
+      lock.reset();
+    }
+    std::filesystem::path file;
+    std::unique_ptr<Result<Lock>>& lock;
+    Remove(std::filesystem::path path, std::unique_ptr<Result<Lock>>& first) : file(std::move(path)), lock(first) {}
+  } remove(lock_file(world.options), held);
+  const auto refused = take_lock(lock_file(world.options), "b", false, std::chrono::seconds(9), remove);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::unavailable);
 }
 
 TEST(Lock, GivesUpAfterItsTimeout) {
@@ -282,6 +304,20 @@ TEST(Ledger, ThatIsDamagedIsToldClearly) {
     EXPECT_THAT(code.message, HasSubstr("the database is damaged"));
     EXPECT_THAT(code.message, HasSubstr(ledger_file(world.options).string()));
   }
+}
+
+TEST(Ledger, OfANegativeVersionOrThatIsNoFileIsToldClearly) {
+  EmulatedWorld world("a30x2");
+  world.must_apply(world.cut("[0]", ""));
+  const auto file = ledger_file(world.options);
+  ASSERT_TRUE(value(Database::open(file, Database::Access::write, std::vector<std::string_view>{""}))
+                  .run("PRAGMA user_version = -1"));
+  EXPECT_THAT(world.apply(world.cut("[0]", "")).error().message, HasSubstr("the database is damaged"));
+  EXPECT_THAT(world.open()->status().error().message, HasSubstr("the database is damaged"));
+  std::filesystem::remove(file);
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  EXPECT_THAT(world.apply(world.cut("[0]", "")).error().message, HasSubstr("found no regular file"));
+  EXPECT_THAT(world.open()->status().error().message, HasSubstr("found no regular file"));
 }
 
 TEST(Check, CountsPerProfileAndNamesEveryDifference) {

@@ -234,6 +234,7 @@ Result<void> stop(std::string_view name) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) return std::unexpected(no_such_node(name));
   const NodesLock lock = TRY(NodesLock::take(nodes_folder()));
+  if (!fs::is_directory(folder, error)) return std::unexpected(no_such_node(name));
   if (Result<Engine> engine = Engine::open(folder)) {  // a node whose state is damaged can be removed, too
     std::vector<int> all(engine->spec().gpus.size());
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
