@@ -107,7 +107,8 @@ std::string one_line(std::string_view text, std::size_t most) {
 std::string quote(std::string_view text) { return '"' + one_line(text, 60) + '"'; }
 
 std::string count_of(std::size_t n, std::string_view singular) {
-  return std::to_string(n) + " " + std::string(singular) + (n == 1 ? "" : "s");
+  const char* plural = singular.ends_with('s') ? "es" : "s";
+  return std::to_string(n) + " " + std::string(singular) + (n == 1 ? "" : plural);
 }
 
 }  // namespace partita

@@ -26,7 +26,7 @@ std::string one_line(std::string_view text, std::size_t most = 200);
 // The same in double quotes, cut after 60 bytes.
 std::string quote(std::string_view text);
 
-// "1 instance", "3 instances".
+// "1 instance", "3 instances", "2 processes".
 std::string count_of(std::size_t n, std::string_view singular);
 
 }  // namespace partita

@@ -23,6 +23,12 @@ TEST(Text, SplitKeepsEmptyParts) {
   EXPECT_EQ(trim("  x y \n"), "x y");
 }
 
+TEST(Text, CountsHavePlurals) {
+  EXPECT_EQ(count_of(1, "process"), "1 process");
+  EXPECT_EQ(count_of(2, "process"), "2 processes");
+  EXPECT_EQ(count_of(0, "GPU"), "0 GPUs");
+}
+
 TEST(Text, JoinUndoesSplit) {
   for (const std::string text : {"a,b", ",a", ",,", "a,", "", "a"}) EXPECT_EQ(join(split(text, ','), ","), text);
 }

@@ -81,9 +81,8 @@ Result<void> reset(std::string_view name, const std::vector<std::string>& gpus) 
   if (answer == kSuccess) return {};
   if (answer != kInUse) return refused("reset", answer);
   std::vector<std::string> in_use = holders(engine, chosen);
-  return fail(ErrorCode::busy,
-              fmt::format("cannot reset: in use by {}; end them first", count_of(in_use.size(), "process")),
-              std::move(in_use));
+  std::string message = fmt::format("cannot reset: in use by {}; end them first", count_of(in_use.size(), "process"));
+  return fail(ErrorCode::busy, std::move(message), std::move(in_use));
 }
 
 Result<void> lose(std::string_view name, std::string_view gpu, bool lost) {

@@ -134,6 +134,16 @@ TEST_F(Operate, HoldNeedsALivingProcess) {
   EXPECT_EQ(hold("nowhere", "0", ::getpid(), gib(1)).error().code, ErrorCode::not_found);
 }
 
+TEST_F(Operate, RefusalsCountTheProcessesInTheWay) {
+  started("a30x2");
+  const Child one, two;
+  ASSERT_TRUE(hold("lab", "0", one.pid(), mib(10)));
+  EXPECT_THAT(reset("lab", {"0"}).error().message, HasSubstr("in use by 1 process;"));
+  ASSERT_TRUE(hold("lab", "0", two.pid(), mib(10)));
+  EXPECT_THAT(reset("lab", {"0"}).error().message, HasSubstr("in use by 2 processes;"));
+  EXPECT_THAT(stop("lab").error().message, HasSubstr("in use by 2 processes;"));
+}
+
 TEST_F(Operate, ResetTakesGroupsWhole) {
   const Engine engine = started("hgx-a100-4");
   const Result<void> split = reset("lab", {"0", "41:00.0"});
