@@ -54,7 +54,7 @@ TEST_F(LedgerFile, GivesAnOpenOperationBackAsItWas) {
   EXPECT_EQ(operation.epoch, kNow);
   ASSERT_EQ(operation.gpus.size(), 1u);
   EXPECT_TRUE(operation.gpus[0].old_layout.mig_enabled);
-  const auto& instances = operation.gpus[0].old_layout.instances.value();
+  const auto instances = operation.gpus[0].old_layout.instances.value_or(std::vector<InstanceRecord>{});
   ASSERT_EQ(instances.size(), 1u);
   EXPECT_EQ(instances[0].start, 4);
   ASSERT_EQ(instances[0].compute.size(), 2u);
