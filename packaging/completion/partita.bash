@@ -1,6 +1,7 @@
 # bash completion of partita, made by "partita completion bash".
 _partita_boards() { partita boards 2>/dev/null | sed '1d;/^ /d;/^$/d' | cut -d ' ' -f 1; }
 _partita_nodes() { { partita emulate list; partita emulate types; } 2>/dev/null | sed '/^node /d;/^type /d;/^no /d' | cut -d ' ' -f 1 | sort -u; }
+_partita_running() { partita emulate list 2>/dev/null | sed '/^node /d;/^no /d' | cut -d ' ' -f 1; }
 _partita_types() { partita emulate types 2>/dev/null | sed 1d | cut -d ' ' -f 1; }
 _partita() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb= word i
@@ -37,10 +38,10 @@ _partita() {
     'emulate reset:--gpu') return ;;
     'emulate hold:--memory') return ;;
     'emulate hold:--pid') return ;;
-    'emulate hold:--node') COMPREPLY=($(compgen -W "$(_partita_nodes)" -- "$cur")); return ;;
+    'emulate hold:--node') COMPREPLY=($(compgen -W "$(_partita_running)" -- "$cur")); return ;;
     'emulate fault:--calls') return ;;
     'emulate fault:--gpu') return ;;
-    'emulate fault:--node') COMPREPLY=($(compgen -W "$(_partita_nodes)" -- "$cur")); return ;;
+    'emulate fault:--node') COMPREPLY=($(compgen -W "$(_partita_running)" -- "$cur")); return ;;
     *:--emulate) COMPREPLY=($(compgen -W "$(_partita_nodes)" -- "$cur")); return ;;
     *:-o | *:--output | *:--output-format) COMPREPLY=($(compgen -W "table json yaml" -- "$cur")); return ;;
     *:--data) compopt -o dirnames; return ;;
@@ -59,14 +60,14 @@ _partita() {
     'generate-config') options+=" --output-file -f --format" words="" ;;
     'emulate') options+=" " words="start stop list types reboot reset hold fault lose $(_partita_nodes)" ;;
     'emulate start') options+=" " words="$(_partita_types)" ;;
-    'emulate stop') options+=" " words="$(_partita_nodes)" ;;
+    'emulate stop') options+=" " words="$(_partita_running)" ;;
     'emulate list') options+=" " words="" ;;
     'emulate types') options+=" " words="" ;;
-    'emulate reboot') options+=" " words="$(_partita_nodes)" ;;
-    'emulate reset') options+=" --gpu" words="$(_partita_nodes)" ;;
+    'emulate reboot') options+=" " words="$(_partita_running)" ;;
+    'emulate reset') options+=" --gpu" words="$(_partita_running)" ;;
     'emulate hold') options+=" --memory --pid --node" words="" ;;
     'emulate fault') options+=" --calls --gpu --clear --node" words="" ;;
-    'emulate lose') options+=" --back" words="$(_partita_nodes)" ;;
+    'emulate lose') options+=" --back" words="$(_partita_running)" ;;
     'doctor') options+=" " words="" ;;
     'completion') options+=" " words="bash zsh fish" ;;
     'man') options+=" --markdown" words="" ;;

@@ -5,6 +5,9 @@ end
 function _partita_nodes
   sh -c '{ partita emulate list; partita emulate types; } 2>/dev/null | sed \'/^node /d;/^type /d;/^no /d\' | cut -d \' \' -f 1 | sort -u'
 end
+function _partita_running
+  sh -c 'partita emulate list 2>/dev/null | sed \'/^node /d;/^no /d\' | cut -d \' \' -f 1'
+end
 function _partita_types
   sh -c 'partita emulate types 2>/dev/null | sed 1d | cut -d \' \' -f 1'
 end
@@ -34,7 +37,7 @@ complete -c partita -n '__fish_seen_subcommand_from status' -l gpu -x -d 'only t
 complete -c partita -n '__fish_seen_subcommand_from status' -s v -l verbose -d 'every GPU in detail'
 complete -c partita -n '__fish_seen_subcommand_from plan' -s f -l config-file -r -F -d 'layout file in mig-parted\'s format, version v1; - is standard input'
 complete -c partita -n '__fish_seen_subcommand_from plan' -s c -l selected-config -x -d 'the label in FILE; may be left out when FILE has one label only'
-complete -c partita -n '__fish_seen_subcommand_from plan' -l demand -x -d 'instead of a file: so many instances of each profile anywhere on the node, "3g.20gb=2,1g.5gb=4"'
+complete -c partita -n '__fish_seen_subcommand_from plan' -l demand -x -d 'instead of a file: so many instances of each profile that nobody uses, anywhere on GPUs with MIG mode on: "3g.20gb=2,1g.5gb=4"; idle ones count, and others that are idle may make room'
 complete -c partita -n '__fish_seen_subcommand_from plan' -s m -l mode-only -d 'only MIG mode: leave the instances alone'
 complete -c partita -n '__fish_seen_subcommand_from plan' -s s -l skip-reset -d 'leave a needed GPU reset pending'
 complete -c partita -n '__fish_seen_subcommand_from plan' -s k -l hooks-file -r -F -d 'run the commands of a mig-parted hooks file around the change'
@@ -42,7 +45,7 @@ complete -c partita -n '__fish_seen_subcommand_from plan' -l adopt -d 'take over
 complete -c partita -n '__fish_seen_subcommand_from plan' -l force -d 'administrators only: destroy instances in use too; tells first what it hits'
 complete -c partita -n '__fish_seen_subcommand_from apply' -s f -l config-file -r -F -d 'layout file in mig-parted\'s format, version v1; - is standard input'
 complete -c partita -n '__fish_seen_subcommand_from apply' -s c -l selected-config -x -d 'the label in FILE; may be left out when FILE has one label only'
-complete -c partita -n '__fish_seen_subcommand_from apply' -l demand -x -d 'instead of a file: so many instances of each profile anywhere on the node, "3g.20gb=2,1g.5gb=4"'
+complete -c partita -n '__fish_seen_subcommand_from apply' -l demand -x -d 'instead of a file: so many instances of each profile that nobody uses, anywhere on GPUs with MIG mode on: "3g.20gb=2,1g.5gb=4"; idle ones count, and others that are idle may make room'
 complete -c partita -n '__fish_seen_subcommand_from apply' -s m -l mode-only -d 'only MIG mode: leave the instances alone'
 complete -c partita -n '__fish_seen_subcommand_from apply' -s s -l skip-reset -d 'leave a needed GPU reset pending'
 complete -c partita -n '__fish_seen_subcommand_from apply' -s k -l hooks-file -r -F -d 'run the commands of a mig-parted hooks file around the change'
@@ -75,18 +78,18 @@ complete -c partita -n '__fish_seen_subcommand_from emulate; and not __fish_seen
 complete -c partita -n '__fish_seen_subcommand_from emulate; and not __fish_seen_subcommand_from start stop list types reboot reset hold fault lose' -a lose -d 'lose a GPU, or bring it back'
 complete -c partita -n '__fish_seen_subcommand_from emulate; and not __fish_seen_subcommand_from start stop list types reboot reset hold fault lose' -x -a '(_partita_nodes)'
 complete -c partita -n '__fish_seen_subcommand_from emulate; and __fish_seen_subcommand_from start' -x -a '(_partita_types)'
-complete -c partita -n '__fish_seen_subcommand_from emulate; and __fish_seen_subcommand_from stop' -x -a '(_partita_nodes)'
-complete -c partita -n '__fish_seen_subcommand_from emulate; and __fish_seen_subcommand_from reboot' -x -a '(_partita_nodes)'
-complete -c partita -n '__fish_seen_subcommand_from emulate; and __fish_seen_subcommand_from reset' -x -a '(_partita_nodes)'
+complete -c partita -n '__fish_seen_subcommand_from emulate; and __fish_seen_subcommand_from stop' -x -a '(_partita_running)'
+complete -c partita -n '__fish_seen_subcommand_from emulate; and __fish_seen_subcommand_from reboot' -x -a '(_partita_running)'
+complete -c partita -n '__fish_seen_subcommand_from emulate; and __fish_seen_subcommand_from reset' -x -a '(_partita_running)'
 complete -c partita -n '__fish_seen_subcommand_from emulate; and __fish_seen_subcommand_from reset' -l gpu -x -d 'this GPU only, by index, UUID or PCI bus id; may be repeated'
 complete -c partita -n '__fish_seen_subcommand_from emulate; and __fish_seen_subcommand_from hold' -l memory -x -d 'device memory that it holds: 2GiB, 512MiB (256MiB)'
 complete -c partita -n '__fish_seen_subcommand_from emulate; and __fish_seen_subcommand_from hold' -l pid -x -d 'hold for this running process instead of a command'
-complete -c partita -n '__fish_seen_subcommand_from emulate; and __fish_seen_subcommand_from hold' -l node -x -a '(_partita_nodes)' -d 'the emulated node; may be left out when there is one only'
+complete -c partita -n '__fish_seen_subcommand_from emulate; and __fish_seen_subcommand_from hold' -l node -x -a '(_partita_running)' -d 'the emulated node; may be left out when there is one only'
 complete -c partita -n '__fish_seen_subcommand_from emulate; and __fish_seen_subcommand_from fault' -l calls -x -d 'the next N calls fail (1)'
 complete -c partita -n '__fish_seen_subcommand_from emulate; and __fish_seen_subcommand_from fault' -l gpu -x -d 'only calls for this GPU'
 complete -c partita -n '__fish_seen_subcommand_from emulate; and __fish_seen_subcommand_from fault' -l clear -d 'no more faults'
-complete -c partita -n '__fish_seen_subcommand_from emulate; and __fish_seen_subcommand_from fault' -l node -x -a '(_partita_nodes)' -d 'the emulated node; may be left out when there is one only'
-complete -c partita -n '__fish_seen_subcommand_from emulate; and __fish_seen_subcommand_from lose' -x -a '(_partita_nodes)'
+complete -c partita -n '__fish_seen_subcommand_from emulate; and __fish_seen_subcommand_from fault' -l node -x -a '(_partita_running)' -d 'the emulated node; may be left out when there is one only'
+complete -c partita -n '__fish_seen_subcommand_from emulate; and __fish_seen_subcommand_from lose' -x -a '(_partita_running)'
 complete -c partita -n '__fish_seen_subcommand_from emulate; and __fish_seen_subcommand_from lose' -l back -d 'the GPU is there again'
 complete -c partita -n '__fish_seen_subcommand_from completion' -x -a 'bash zsh fish'
 complete -c partita -n '__fish_seen_subcommand_from man' -l markdown -d 'the same text as Markdown (docs/cli.md)'

@@ -3,14 +3,10 @@
 
 #include "api/json.h"
 #include "api/json_parts.h"
+#include "catalog/attributes.h"
 
 namespace partita::api {
 namespace {
-
-template <class T>
-Json value_or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 Json devices_json(const std::vector<std::uint16_t>& devices) {
   auto out = Json::array();
@@ -42,21 +38,12 @@ Json engines_json(const catalog::Engines& engines) {
   return out;
 }
 
-Json attributes_json(const catalog::Attributes& attributes) {
-  auto out = Json::array();
-  if (attributes.me) out.push_back("me");
-  if (attributes.me_all) out.push_back("me.all");
-  if (attributes.gfx) out.push_back("gfx");
-  if (attributes.no_me) out.push_back("-me");
-  return out;
-}
-
 Json profile_json(const catalog::Profile& profile) {
   Json out;
   out["name"] = profile.name;
   out["id"] = value_or_null(profile.id);
   out["nvml_profile"] = profile.nvml_profile;
-  out["attributes"] = attributes_json(profile.attributes);
+  out["attributes"] = catalog::attribute_words(profile.attributes);
   out["compute_slices"] = profile.compute_slices;
   out["memory_slices"] = profile.memory_slices;
   out["max_instances"] = profile.max_instances;

@@ -7,11 +7,6 @@
 namespace partita::api {
 namespace {
 
-template <class T>
-Json value_or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 Json compute_json(const layout::Gpu& gpu, const layout::GpuInstance& instance, const layout::ComputeInstance& compute) {
   const auto* profile = profile_at(gpu.board.get(), instance.profile);
   const bool known =
@@ -78,6 +73,9 @@ std::string to_text(const Json& json) {
   return json.dump(kIndent, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
+Json value_or_null(const std::optional<int>& value) { return value ? Json(*value) : Json(nullptr); }
+Json value_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+Json value_or_null(const std::optional<std::string>& value) { return value ? Json(*value) : Json(nullptr); }
 Json bytes_or_null(const std::optional<Bytes>& bytes) { return bytes ? Json(bytes->value) : Json(nullptr); }
 
 std::string hex(std::uint32_t value, int digits) { return fmt::format("0x{:0{}X}", value, digits); }

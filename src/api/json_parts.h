@@ -13,6 +13,9 @@ namespace partita::api {
 using Json = nlohmann::ordered_json;
 
 std::string to_text(const Json& json);  // indented, ends with a line feed
+Json value_or_null(const std::optional<int>& value);
+Json value_or_null(const std::optional<double>& value);
+Json value_or_null(const std::optional<std::string>& value);
 Json bytes_or_null(const std::optional<Bytes>& bytes);
 std::string hex(std::uint32_t value, int digits);  // "0x20B010DE"
 

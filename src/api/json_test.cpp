@@ -66,6 +66,14 @@ TEST(Json, UnknownIsNull) {
     EXPECT_TRUE(lost[key].is_null()) << key;
 }
 
+TEST(Json, BoardNamesAttributesByTheWordsOfTheDataFiles) {
+  auto catalog = catalog::Catalog::open();
+  const auto board = catalog->board("rtx-pro-6000-server");
+  const auto json = to_json(**board);
+  for (const std::string word : {"me", "me_all", "gfx", "no_me"})
+    EXPECT_NE(json.find('"' + word + '"'), std::string::npos) << word;
+}
+
 TEST(Json, StatusNamesInstancesDevicesAndHolders) {
   const auto json = Json::parse(to_json(StatusAnswer{{"550", "12", {gpu()}}, "lab", true, {"a note"}}));
   const auto& one = json["gpus"][0];

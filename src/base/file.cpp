@@ -2,22 +2,27 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 namespace partita {
 
 namespace {
+
+constexpr int kWriterTimeoutMs = 10'000;
 
 Error system_error(std::string_view doing, const std::filesystem::path& path, int error) {
   ErrorCode code = ErrorCode::invalid;
   if (error == ENOENT || error == ENOTDIR) code = ErrorCode::not_found;
   if (error == EACCES || error == EPERM || error == EROFS) code = ErrorCode::denied;
   if (error == ENOSPC || error == EIO || error == EDQUOT) code = ErrorCode::unavailable;
-  return Error{code, fmt::format("cannot {} {}: {}", doing, path.string(), std::strerror(error)), {}};
+  const std::string shown = path.empty() ? "\"\"" : path == "-" ? "standard input" : path.string();
+  return Error{code, fmt::format("cannot {} {}: {}", doing, shown, std::strerror(error)), {}};
 }
 
 class Descriptor {
@@ -34,6 +39,34 @@ class Descriptor {
   int fd_;
 };
 
+// A named pipe reads as ended until its first writer comes; poll() waits for that one. False: nobody came.
+bool wait_for_writer(int fd) {
+  pollfd waiting{fd, POLLIN, 0};
+  int ready = 0;
+  do {
+    ready = ::poll(&waiting, 1, kWriterTimeoutMs);
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
+}
+
+Result<void> write_all(int fd, std::string_view text, const std::filesystem::path& path) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return std::unexpected(system_error("write", path, errno));
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+// Pipes, terminals and other devices take the text as it comes: a file renamed to their place would remove them.
+Result<void> write_in_place(const std::filesystem::path& path, std::string_view text) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (file.get() < 0) return std::unexpected(system_error("write", path, errno));
+  ::fcntl(file.get(), F_SETFL, 0);
+  return write_all(file.get(), text, path);
+}
+
 }  // namespace
 
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit_bytes) {
@@ -45,7 +78,11 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
   const bool pipe = S_ISFIFO(status.st_mode);
   if (!standard_input && !S_ISREG(status.st_mode) && !pipe)
     return fail(ErrorCode::invalid, fmt::format("cannot read {}: expected a file", path.string()));
-  if (!standard_input && pipe) ::fcntl(file.get(), F_SETFL, 0);  // "<(command)": wait for its text
+  if (!standard_input && pipe) {  // "<(command)": wait for its text
+    ::fcntl(file.get(), F_SETFL, 0);
+    if (!wait_for_writer(file.get()))
+      return fail(ErrorCode::invalid, fmt::format("cannot read {}: nothing writes to this pipe", path.string()));
+  }
   std::string text;
   char buffer[1 << 16];
   for (;;) {
@@ -62,25 +99,23 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
 }
 
 Result<void> write_file_atomically(const std::filesystem::path& path, std::string_view text, unsigned mode) {
-  const std::string temporary = path.string() + ".XXXXXX";
-  std::string name = temporary;
-  const int fd = ::mkostemp(name.data(), O_CLOEXEC);
-  if (fd < 0) return std::unexpected(system_error("write", path, errno));
-  const Descriptor file(fd);
-  const auto give_up = [&]() {
-    const int error = errno;
-    ::unlink(name.c_str());
-    return std::unexpected(system_error("write", path, error));
-  };
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const ssize_t n = ::write(fd, rest.data(), rest.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return give_up();
-    rest.remove_prefix(static_cast<std::size_t>(n));
-  }
-  if (::fchmod(fd, mode) != 0 || ::fsync(fd) != 0 || ::rename(name.c_str(), path.c_str()) != 0) return give_up();
-  return {};
+  std::error_code none;
+  const auto there = std::filesystem::status(path, none);
+  if (std::filesystem::is_directory(there)) return std::unexpected(system_error("write", path, EISDIR));
+  const bool exists = std::filesystem::exists(there);
+  if (exists && !std::filesystem::is_regular_file(there)) return write_in_place(path, text);
+  // A symbolic link stays: what it names is replaced.
+  const auto target = exists ? std::filesystem::canonical(path, none) : path;
+
+  std::string name = target.string() + ".XXXXXX";
+  const Descriptor file(::mkostemp(name.data(), O_CLOEXEC));
+  if (file.get() < 0) return std::unexpected(system_error("write", path, errno));
+  auto written = write_all(file.get(), text, path);
+  if (written &&
+      (::fchmod(file.get(), mode) != 0 || ::fsync(file.get()) != 0 || ::rename(name.c_str(), target.c_str()) != 0))
+    written = std::unexpected(system_error("write", path, errno));
+  if (!written) ::unlink(name.c_str());
+  return written;
 }
 
 }  // namespace partita

@@ -9,9 +9,9 @@ namespace partita {
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
   std::string out;
-  for (const auto& part : parts) {
-    if (!out.empty()) out += separator;
-    out += part;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) out += separator;
+    out += parts[i];
   }
   return out;
 }
@@ -108,7 +108,8 @@ std::string one_line(std::string_view text, std::size_t most) {
 std::string quote(std::string_view text) { return '"' + one_line(text, 60) + '"'; }
 
 std::string count_of(std::size_t n, std::string_view singular) {
-  return std::to_string(n) + " " + std::string(singular) + (n == 1 ? "" : "s");
+  const char* plural = singular.ends_with('s') ? "es" : "s";
+  return std::to_string(n) + " " + std::string(singular) + (n == 1 ? "" : plural);
 }
 
 std::optional<int> line_of_bad_utf8(std::string_view text) {

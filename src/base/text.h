@@ -30,7 +30,7 @@ std::string quote(std::string_view text);
 // Line (1-based) of the first byte that is not UTF-8, or nullopt.
 std::optional<int> line_of_bad_utf8(std::string_view text);
 
-// "1 instance", "3 instances".
+// "1 instance", "3 instances", "2 processes".
 std::string count_of(std::size_t n, std::string_view singular);
 
 }  // namespace partita

@@ -23,6 +23,16 @@ TEST(Text, SplitKeepsEmptyParts) {
   EXPECT_EQ(trim("  x y \n"), "x y");
 }
 
+TEST(Text, CountsHavePlurals) {
+  EXPECT_EQ(count_of(1, "process"), "1 process");
+  EXPECT_EQ(count_of(2, "process"), "2 processes");
+  EXPECT_EQ(count_of(0, "GPU"), "0 GPUs");
+}
+
+TEST(Text, JoinUndoesSplit) {
+  for (const std::string text : {"a,b", ",a", ",,", "a,", "", "a"}) EXPECT_EQ(join(split(text, ','), ","), text);
+}
+
 TEST(Units, MemoryIsReadWithItsUnit) {
   EXPECT_EQ(parse_bytes("2GiB")->value, gib(2).value);
   EXPECT_EQ(parse_bytes(" 512 MiB ")->value, mib(512).value);

@@ -51,7 +51,7 @@ class Builder {
       case YAML_DOCUMENT_START_EVENT:
         return start_document(event);
       case YAML_ALIAS_EVENT:
-        return refuse("an alias (*name); write the value out");
+        return refuse("an alias (*name)", "write the value out");
       case YAML_SCALAR_EVENT:
         return scalar(event);
       case YAML_SEQUENCE_START_EVENT:
@@ -76,8 +76,9 @@ class Builder {
     std::unordered_set<std::string> keys;  // filled once the mapping is too large to compare one by one
   };
 
-  std::unexpected<Error> refuse(std::string_view what) const {
-    return fail(ErrorCode::invalid, fmt::format("{}:{}: {} is not allowed here", document_.file, line_, what));
+  std::unexpected<Error> refuse(std::string_view what, std::string_view instead = "") const {
+    return fail(ErrorCode::invalid, fmt::format("{}:{}: {} is not allowed here{}{}", document_.file, line_, what,
+                                                instead.empty() ? "" : ": ", instead));
   }
 
   Result<void> start_document(const yaml_event_t& event) {
@@ -88,7 +89,7 @@ class Builder {
   }
 
   Result<void> check_marks(const yaml_char_t* anchor, const yaml_char_t* tag) const {
-    if (anchor) return refuse("an anchor (&name); write the value out where it is used");
+    if (anchor) return refuse("an anchor (&name)", "write the value out where it is used");
     if (tag) return refuse("a tag (!name)");
     return {};
   }

@@ -1,8 +1,8 @@
 // Strict YAML 1.1 (and so JSON) reading over libyaml, bounded against hostile input.
 //
 // parse_yaml() returns a plain tree with line numbers. Anchors, aliases, tags, merge keys, several documents,
-// duplicate keys, text that is not UTF-8, and trees over the limits are errors. YamlReader-style helpers below
-// check types and keys and word their errors alike: "FILE:LINE: KEY: expected WHAT, found WHAT".
+// duplicate keys, text that is not UTF-8, and trees over the limits are errors. The functions below it check types and
+// keys and word their errors alike: "FILE:LINE: KEY: expected WHAT, found WHAT".
 #pragma once
 
 #include <cstdint>
@@ -58,6 +58,9 @@ struct YamlPlace {
 
 // An `invalid` error at a node: "FILE:LINE: PATH: message".
 Error yaml_error(const YamlPlace& place, const YamlNode& node, std::string_view message);
+inline std::unexpected<Error> yaml_fail(const YamlPlace& place, const YamlNode& node, std::string_view message) {
+  return std::unexpected(yaml_error(place, node, message));
+}
 
 // Each returns `invalid` naming file, line, key, what was expected and what was found.
 Result<void> require_keys(const YamlPlace&, const YamlNode&, std::span<const std::string_view> required,
@@ -67,6 +70,8 @@ Result<std::int64_t> as_integer(const YamlPlace&, const YamlNode&, std::int64_t 
 Result<double> as_number(const YamlPlace&, const YamlNode&);
 Result<bool> as_bool(const YamlPlace&, const YamlNode&);  // true/false only (YAML 1.1 yes/no/on/off are text)
 Result<const std::vector<YamlNode>*> as_sequence(const YamlPlace&, const YamlNode&);
+// The member "version" of a mapping that has one is `expected`.
+Result<void> require_version(const YamlPlace&, const YamlNode&, std::string_view expected);
 Result<void> as_mapping(const YamlPlace&, const YamlNode&);  // {} and null-valued are told apart: null is not a mapping
 
 }  // namespace partita

@@ -55,8 +55,9 @@ TEST(Yaml, ReadsJsonBomAndEmptyText) {
 
 TEST(Yaml, RefusesWhatIsNotPlainData) {
   EXPECT_EQ(error_of("a: &x 1\nb: *x\n"),
-            "f.yaml:1: an anchor (&name); write the value out where it is used is not allowed here");
-  EXPECT_THAT(error_of("a: 1\nb: *x\n"), HasSubstr("f.yaml:2: an alias (*name)"));
+            "f.yaml:1: an anchor (&name) is not allowed here: write the value out where it is used");
+  EXPECT_THAT(error_of("a: 1\nb: *x\n"),
+              HasSubstr("f.yaml:2: an alias (*name) is not allowed here: write the value out"));
   EXPECT_THAT(error_of("a: !!str 1\n"), HasSubstr("f.yaml:1: a tag (!name)"));
   EXPECT_THAT(error_of("a: !!python/object:os.system x\n"), HasSubstr("a tag"));
   EXPECT_THAT(error_of("%TAG ! tag:x,2000:\n--- \na: 1\n"), HasSubstr("a %TAG directive"));
@@ -113,8 +114,10 @@ TEST(Yaml, HostileTextsAreRefusedSoon) {
 }
 
 TEST(YamlValues, AreCheckedAndErrorsNameThePlace) {
-  const auto document =
-      parse_yaml("i: 12\nbig: 99999999999999999999\nt: \"12\"\nb: true\ny: yes\nf: 1.5\nl: [a]\nm: {}\nn:\n", "f.yaml");
+  const auto document = parse_yaml(
+      "i: 12\nbig: 99999999999999999999\nt: \"12\"\nb: true\ny: yes\nf: 1.5\nl: [a]\nm: {}\nn:\no: 010\n"
+      "minus: -07\nzero: 0\n",
+      "f.yaml");
   ASSERT_TRUE(document);
   const YamlPlace root{&*document, ""};
   const auto at = [&](const char* key) -> const YamlNode& { return *document->root.find(key); };
@@ -125,6 +128,10 @@ TEST(YamlValues, AreCheckedAndErrorsNameThePlace) {
   EXPECT_EQ(as_integer(root.at("t"), at("t"), 0, 20).error().message,
             "f.yaml:3: t: expected a whole number from 0 to 20, found the text \"12\"");
   EXPECT_FALSE(as_integer(root, at("f"), 0, 20));
+  EXPECT_EQ(as_integer(root.at("o"), at("o"), 0, 20).error().message,
+            "f.yaml:10: o: expected a whole number from 0 to 20 without leading zeros, found \"010\"");
+  EXPECT_FALSE(as_integer(root, at("minus"), -20, 20));
+  EXPECT_EQ(as_integer(root, at("zero"), 0, 20), 0);
   EXPECT_EQ(as_number(root, at("f")), 1.5);
   EXPECT_EQ(as_number(root, at("i")), 12);
   EXPECT_EQ(as_bool(root, at("b")), true);
@@ -160,8 +167,9 @@ TEST(JsonToYaml, KeepsOrderAndReadsBackEqual) {
 }
 
 TEST(JsonToYaml, TextStaysText) {
-  for (const auto* word : {"no",   "True", "1", "0x20B0", "0xc0", "1e3", "",      "~", "- a", "a: b",      "# c",  "2026-11-30",
-                           "1:30", "NULL", "y", ".inf",   "<<",  "a\\nb", "ü", "'",   "1g.5gb+me", "GPU-1"}) {
+  for (const auto* word :
+       {"no",         "True", "1",    "0x20B0", "0xc0", "1e3", "",      "~", "- a", "a: b",      "# c",
+        "2026-11-30", "1:30", "NULL", "y",      ".inf", "<<",  "a\\nb", "ü", "'",   "1g.5gb+me", "GPU-1"}) {
     const auto yaml = json_to_yaml(fmt::format("{{\"k\": \"{}\"}}", word));
     ASSERT_TRUE(yaml);
     const auto back = parse_yaml(*yaml, "f");

@@ -27,11 +27,17 @@ std::string found(const YamlNode& node) {
 }
 
 std::unexpected<Error> wrong(const YamlPlace& place, const YamlNode& node, std::string_view expected) {
-  return std::unexpected(yaml_error(place, node, fmt::format("expected {}, found {}", expected, found(node))));
+  return yaml_fail(place, node, fmt::format("expected {}, found {}", expected, found(node)));
 }
 
 bool contains(std::span<const std::string_view> keys, std::string_view key) {
   return std::ranges::find(keys, key) != keys.end();
+}
+
+// "010": eight to YAML 1.1 (and to mig-parted), ten to YAML 1.2.
+bool has_leading_zero(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return text.size() > 1 && text[0] == '0' && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 bool is_plain(const YamlNode& node) { return node.kind == YamlNode::Kind::scalar && !node.quoted; }
@@ -58,13 +64,19 @@ Result<void> require_keys(const YamlPlace& place, const YamlNode& node, std::spa
     std::vector<std::string> allowed(required.begin(), required.end());
     allowed.insert(allowed.end(), optional.begin(), optional.end());
     const std::string hint = did_you_mean(key, allowed);
-    return std::unexpected(yaml_error(
+    return yaml_fail(
         place, value,
-        fmt::format("unknown key {}{}", quote(key), hint.empty() ? "; known are " + join(allowed, ", ") : hint)));
+        fmt::format("unknown key {}{}", quote(key), hint.empty() ? "; known are " + join(allowed, ", ") : hint));
   }
   for (const std::string_view key : required)
-    if (!node.find(key)) return std::unexpected(yaml_error(place, node, fmt::format("key {} is missing", quote(key))));
+    if (!node.find(key)) return yaml_fail(place, node, fmt::format("key {} is missing", quote(key)));
   return {};
+}
+
+Result<void> require_version(const YamlPlace& place, const YamlNode& node, std::string_view expected) {
+  const YamlNode& version = *node.find("version");
+  if (version.text == expected) return {};
+  return yaml_fail(place.at("version"), version, fmt::format("expected {}, found {}", expected, quote(version.text)));
 }
 
 Result<std::string> as_text(const YamlPlace& place, const YamlNode& node) {
@@ -79,6 +91,7 @@ Result<std::int64_t> as_integer(const YamlPlace& place, const YamlNode& node, st
   std::int64_t value = 0;
   const char* end = node.text.data() + node.text.size();
   if (!is_plain(node)) return wrong(place, node, expected);
+  if (has_leading_zero(node.text)) return wrong(place, node, expected + " without leading zeros");
   const auto [stop, error] = std::from_chars(node.text.data(), end, value);
   if (error != std::errc{} || stop != end || value < min || value > max) return wrong(place, node, expected);
   return value;

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/yaml.h"
+#include "catalog/attributes.h"
 #include "catalog/fields.h"
 
 namespace partita::catalog {
@@ -20,15 +21,7 @@ constexpr int kMostProfiles = 64;
 Result<Attributes> read_attributes(const Fields& fields) {
   Attributes out;
   for (const std::string& word : TRY(fields.texts("attributes"))) {
-    if (word == "me")
-      out.me = true;
-    else if (word == "me_all")
-      out.me_all = true;
-    else if (word == "gfx")
-      out.gfx = true;
-    else if (word == "no_me")
-      out.no_me = true;
-    else
+    if (!set_attribute(out, word))
       return fields.error("attributes", fmt::format("expected me, me_all, gfx or no_me, found {}", quote(word)));
   }
   return out;

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
 
+#include "base/test_folder.h"
 #include "base/text.h"
 #include "base/yaml.h"
 #include "catalog/board_file.h"
@@ -29,25 +29,6 @@ std::shared_ptr<const Board> board(std::string_view id) {
   EXPECT_TRUE(found) << found.error().message;
   return *found;
 }
-
-class Folder {
- public:
-  Folder() {
-    std::string pattern = std::filesystem::temp_directory_path() / "partita-catalog-XXXXXX";
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-  void write(const std::filesystem::path& file, std::string_view text) const {
-    std::filesystem::create_directories((path_ / file).parent_path());
-    std::ofstream(path_ / file) << text;
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 TEST(Embedded, HoldsTheFilesOfTheDataFolder) {
   const auto files = embedded_files("boards/");
@@ -115,11 +96,13 @@ TEST(Catalog, ReadsTheFactsOfAnA100) {
 }
 
 TEST(Catalog, MarksAssumedPlacementsAndBoardsWithoutMig) {
-  for (const auto* id : {"rtx-pro-5000", "rtx-pro-4500", "rtx-6000d"})
-    for (const Profile& profile : board(id)->profiles) {
+  for (const auto* id : {"rtx-pro-5000", "rtx-pro-4500", "rtx-6000d"}) {
+    const auto described = board(id);
+    for (const Profile& profile : described->profiles) {
       EXPECT_TRUE(profile.placements_assumed) << id;
       EXPECT_FALSE(profile.compute.empty()) << id;
     }
+  }
   EXPECT_FALSE(board("rtx-pro-6000-server")->profiles[0].placements_assumed);
   const auto gb10 = board("gb10");
   EXPECT_FALSE(gb10->has_mig());
@@ -163,7 +146,7 @@ TEST(Catalog, FindsBoardsByIdAndDevice) {
 }
 
 TEST(Catalog, DataFolderGoesBeforeTheEmbeddedBoards) {
-  const Folder folder;
+  const TestFolder folder;
   std::string text(*embedded_file("boards/a30-24gb.yaml"));
   text.replace(text.find("NVIDIA A30"), 10, "NVIDIA B30");
   folder.write("boards/a30-24gb.yaml", text);
@@ -181,7 +164,7 @@ TEST(Catalog, DataFolderGoesBeforeTheEmbeddedBoards) {
 }
 
 TEST(Catalog, DataFolderErrors) {
-  const Folder folder;
+  const TestFolder folder;
   auto missing = Catalog::open(folder.path() / "none");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::not_found);

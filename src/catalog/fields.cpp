@@ -10,7 +10,7 @@ namespace partita::catalog {
 
 std::unexpected<Error> Fields::error(std::string_view key, std::string_view message) const {
   const YamlNode* node = find(key);
-  return std::unexpected(yaml_error(place_.at(key), node ? *node : *node_, message));
+  return yaml_fail(place_.at(key), node ? *node : *node_, message);
 }
 
 Result<std::string> Fields::text(std::string_view key) const {

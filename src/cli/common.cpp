@@ -11,6 +11,7 @@
 #include "api/json.h"
 #include "base/file.h"
 #include "base/json_to_yaml.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "emulator/control/control.h"
 #include "node/node.h"
@@ -59,7 +60,7 @@ Result<node::Options> emulated_node(catalog::Catalog& catalog, const std::string
   options.state_dir = emulated.folder;
   options.name = emulated.name;
   options.emulated = true;
-  options.reset_command = {TRY(own_path()).string(), "emulate", "reset", emulated.name, "--gpu={bus-id}"};
+  options.reset_command = {TRY(own_program()).string(), "emulate", "reset", emulated.name, "--gpu={bus-id}"};
   return options;
 }
 
@@ -131,13 +132,6 @@ Result<std::unique_ptr<Session>> open_session(const Parsed& parsed) {
     return std::unexpected(emulate ? std::move(node).error() : with_emulate_form(std::move(node).error(), parsed));
   session->node = *std::move(node);
   return session;
-}
-
-Result<std::filesystem::path> own_path() {
-  std::error_code error;
-  auto path = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return fail(ErrorCode::unavailable, "cannot read /proc/self/exe: " + error.message());
-  return path;
 }
 
 }  // namespace partita::cli

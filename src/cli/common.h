@@ -1,7 +1,6 @@
 // What every verb needs: where and how to print, the catalog, the node, the files that are given.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -42,9 +41,6 @@ struct Session {
 // The node of this machine, or the one of --emulate, started if it is absent. `unavailable` without a driver shows the
 // --emulate form.
 Result<std::unique_ptr<Session>> open_session(const Parsed& parsed);
-
-// The path of this program.
-Result<std::filesystem::path> own_path();
 
 // What -f, -c, -k, --demand and the flags of plan, apply, assert and restore ask for.
 Result<api::ChangeOptions> change_options(const Parsed& parsed);

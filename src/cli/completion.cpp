@@ -6,6 +6,7 @@ namespace partita::cli {
 
 std::string words_function(Completes completes) {
   if (completes == Completes::board) return "_partita_boards";
+  if (completes == Completes::running_node) return "_partita_running";
   return completes == Completes::node_type ? "_partita_types" : "_partita_nodes";
 }
 

@@ -15,6 +15,8 @@ inline constexpr std::string_view kBoardWords = "partita boards 2>/dev/null | se
 inline constexpr std::string_view kNodeWords =
     "{ partita emulate list; partita emulate types; } 2>/dev/null | sed '/^node /d;/^type /d;/^no /d' | "
     "cut -d ' ' -f 1 | sort -u";
+inline constexpr std::string_view kRunningWords =
+    "partita emulate list 2>/dev/null | sed '/^node /d;/^no /d' | cut -d ' ' -f 1";
 inline constexpr std::string_view kTypeWords = "partita emulate types 2>/dev/null | sed 1d | cut -d ' ' -f 1";
 
 // The shell function that prints the words of a kind: "_partita_nodes".

@@ -57,8 +57,8 @@ std::string bash_completion() {
   std::string out =
       "# bash completion of partita, made by \"partita completion bash\".\n"
       "_partita_boards() { " +
-      std::string(kBoardWords) + "; }\n_partita_nodes() { " + std::string(kNodeWords) + "; }\n_partita_types() { " +
-      std::string(kTypeWords) +
+      std::string(kBoardWords) + "; }\n_partita_nodes() { " + std::string(kNodeWords) + "; }\n_partita_running() { " +
+      std::string(kRunningWords) + "; }\n_partita_types() { " + std::string(kTypeWords) +
       "; }\n_partita() {\n"
       "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb= word i\n"
       "  local with_value=\" " +

@@ -27,9 +27,10 @@ std::string fish_value(Completes completes, std::string_view words) {
       return " -x -a " + fish_quoted(words);
     default:
       return " -x -a '(" + std::string("_partita_") +
-             (completes == Completes::board  ? "boards"
-              : completes == Completes::node ? "nodes"
-                                             : "types") +
+             (completes == Completes::board          ? "boards"
+              : completes == Completes::node         ? "nodes"
+              : completes == Completes::running_node ? "running"
+                                                     : "types") +
              ")'";
   }
 }
@@ -74,6 +75,7 @@ std::string fish_completion() {
   };
   lister("boards", kBoardWords);
   lister("nodes", kNodeWords);
+  lister("running", kRunningWords);
   lister("types", kTypeWords);
   out += "complete -c partita -f\n" + fish_options("", global_options());
   for (const auto& verb : verbs())

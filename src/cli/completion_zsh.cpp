@@ -33,6 +33,8 @@ std::string zsh_action(Completes completes, std::string_view words) {
       return "_partita_boards";
     case Completes::node:
       return "_partita_nodes";
+    case Completes::running_node:
+      return "_partita_running";
     case Completes::node_type:
       return "_partita_types";
   }
@@ -74,6 +76,7 @@ std::string zsh_completion() {
   };
   lister("boards", kBoardWords);
   lister("nodes", kNodeWords);
+  lister("running", kRunningWords);
   lister("types", kTypeWords);
   out +=
       "_partita() {\n  local curcontext=$curcontext state verb\n  local -a line words_of global arguments\n  "
@@ -100,7 +103,10 @@ std::string zsh_completion() {
     }
   out += "  case $verb in\n";
   for (const auto& verb : verbs()) out += zsh_verb_case(verb);
-  return out + "  esac\n  _arguments $global $arguments\n}\n_partita \"$@\"\n";
+  return out +
+         "  esac\n  _arguments $global $arguments\n}\n"
+         "# As a file in fpath it is the completion; sourced, it registers it.\n"
+         "if [[ $funcstack[1] == _partita ]]; then _partita \"$@\"; else compdef _partita partita; fi\n";
 }
 
 }  // namespace partita::cli

@@ -9,7 +9,8 @@
 namespace partita::cli {
 namespace {
 
-constexpr int kIndent = 10;  // "  before  "
+constexpr int kBarIndent = 7;  // "  now  ": so that a unit of eight is nine columns wide at 80, enough for "+1g.10gb"
+constexpr int kIndent = 10;    // "  steps   "
 
 std::string label(std::string_view word) { return fmt::format("  {:<{}}", word, kIndent - 2); }
 
@@ -22,18 +23,19 @@ const catalog::Profile* profile_of(const catalog::Board* board, int profile) {
   return &board->profiles[static_cast<std::size_t>(profile)];
 }
 
-// A bar line whose indentation is a label.
+// A bar line whose indentation is a word.
 std::string labelled(std::string_view word, const std::string& bar) {
-  return label(word) + bar.substr(static_cast<std::size_t>(kIndent));
+  return fmt::format("  {:<{}}", word, kBarIndent - 2) + bar.substr(static_cast<std::size_t>(kBarIndent));
 }
+
+std::string mig_off(std::string_view word) { return labelled(word, std::string(kBarIndent, ' ') + "MIG off\n"); }
 
 std::string before_line(const Look& look, const api::GpuChange& change) {
   const auto& gpu = change.before;
-  if (!gpu.mode || !gpu.mode->current || !gpu.board) return label("before") + "MIG off\n";
+  if (!gpu.mode || !gpu.mode->current || !gpu.board) return mig_off("now");
   const int units = gpu.board->placement_units;
-  return labelled(
-      "before",
-      draw_bar(look, units, instance_cells(look, gpu, unit_width(look, units, kIndent), CellLines::one), kIndent));
+  const auto cells = instance_cells(look, gpu, unit_width(look, units, kBarIndent), CellLines::one);
+  return labelled("now", draw_bar(look, units, cells, kBarIndent));
 }
 
 bool stays(const api::GpuChange& change, const plan::Placed& placed) {
@@ -74,9 +76,10 @@ std::vector<BarCell> cells_after(const Look& look, const api::GpuChange& change,
 
 std::string after_line(const Look& look, const api::GpuChange& change) {
   const auto* board = board_of(change);
-  if (!mig_after(change) || !board) return label("after") + "MIG off\n";
+  if (!mig_after(change) || !board) return mig_off("then");
   const int units = board->placement_units;
-  return labelled("after", draw_bar(look, units, cells_after(look, change, unit_width(look, units, kIndent)), kIndent));
+  const auto cells = cells_after(look, change, unit_width(look, units, kBarIndent));
+  return labelled("then", draw_bar(look, units, cells, kBarIndent));
 }
 
 std::string compute_text(const catalog::Profile& profile, const plan::Step& step) {
@@ -184,17 +187,6 @@ std::string draw_body(const Look& look, const api::GpuChange& change) {
   return before_line(look, change) + after_line(look, change) + steps_block(look, change) + kept_block(look, change);
 }
 
-// "0-3, 6".
-std::string ranges_text(const std::vector<int>& numbers) {
-  std::vector<std::string> parts;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const int first = numbers[i];
-    while (i + 1 < numbers.size() && numbers[i + 1] == numbers[i] + 1) ++i;
-    parts.push_back(first == numbers[i] ? std::to_string(first) : fmt::format("{}-{}", first, numbers[i]));
-  }
-  return join(parts, ", ");
-}
-
 // GPUs that change alike are drawn once.
 std::string draw_changes(const Look& look, const std::vector<api::GpuChange>& changes) {
   struct Group {
@@ -213,11 +205,11 @@ std::string draw_changes(const Look& look, const std::vector<api::GpuChange>& ch
     else
       groups.push_back({&change.before, std::move(body), {change.before.index}});
   }
+  std::ranges::sort(groups, {}, [](const Group& group) { return group.first->index; });
   std::string out;
   for (const auto& group : groups) {
     const bool alone = group.indices.size() == 1;
-    out += paint(look, Tone::strong, (alone ? "GPU " : "GPUs ") + ranges_text(group.indices)) + "  " +
-           printable(group.first->product);
+    out += paint(look, Tone::strong, layout::gpu_names(group.indices)) + "  " + printable(group.first->product);
     out += alone ? "  " + paint(look, Tone::faint, printable(group.first->uuid)) : ", each";
     out += '\n' + group.body + '\n';
   }
@@ -254,6 +246,7 @@ std::string draw_apply(const Look& look, const api::ApplyAnswer& answer) {
     const auto after = std::ranges::find(answer.after.gpus, change.before.uuid, &layout::Gpu::uuid);
     if (after != answer.after.gpus.end()) changed.push_back(*after);
   }
+  std::ranges::sort(changed, {}, &layout::Gpu::index);
   for (const auto& gpu : changed) out += draw_gpu_briefly(look, gpu);
   out += draw_legend(look, changed);
   out += draw_warnings(look, answer.plan.warnings);

@@ -202,8 +202,8 @@ TEST(DrawPlan, ShowsBeforeAfterAndSteps) {
   answer.gpu_instances_destroyed = 1;
   answer.gpu_instances_created = 2;
   const auto text = draw_plan(kUnicode, answer);
-  EXPECT_TRUE(has(text, "  before  │ 1g.5gb│·······│ 2g.10gb #4    │ 3g.20gb #2                    │\n")) << text;
-  EXPECT_TRUE(has(text, "  after   │ 1g.5gb│·······│+1g.5gb│+1g.5gb│ 3g.20gb #2                    │\n")) << text;
+  EXPECT_TRUE(has(text, "  now  │ 1g.5gb │········│ 2g.10gb #4      │ 3g.20gb #2                        │\n")) << text;
+  EXPECT_TRUE(has(text, "  then │ 1g.5gb │········│+1g.5gb │+1g.5gb │ 3g.20gb #2                        │\n")) << text;
   EXPECT_TRUE(
       has(text, "  steps   1  destroy 2g.10gb@2\n          2  create 1g.5gb@2, 1g.5gb@3 without a compute instance\n"))
       << text;
@@ -215,7 +215,7 @@ TEST(DrawPlan, GpusThatChangeAlikeAreDrawnOnce) {
   answer.changes = {change_of(0), change_of(1), change_of(2), change_of(5)};
   const auto text = draw_plan(kUnicode, answer);
   EXPECT_TRUE(has(text, "GPUs 0-2, 5  NVIDIA A100-SXM4-40GB, each\n")) << text;
-  EXPECT_EQ(text.find("before"), text.rfind("before")) << text;
+  EXPECT_EQ(text.find("  now "), text.rfind("  now ")) << text;
 }
 
 TEST(DrawPlan, NamesWhatAForcedChangeHits) {

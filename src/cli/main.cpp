@@ -1,4 +1,7 @@
 // The partita command.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <exception>
 #include <iterator>
@@ -60,6 +63,13 @@ Result<int> run(const Parsed& parsed) {
   return fail(ErrorCode::internal, "no program for the verb " + std::string(parsed.verb->name));
 }
 
+// A file opened while one of these is closed would take its place, and messages would be written into it. Opened the
+// wrong way round, so that using them still fails.
+void fill_standard_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int run_command(std::vector<std::string> arguments) {
   const auto parsed = parse(std::move(arguments));
   if (!parsed) return print_error(nullptr, parsed.error());
@@ -71,6 +81,7 @@ int run_command(std::vector<std::string> arguments) {
 }  // namespace partita::cli
 
 int main(int argc, char** argv) {
+  partita::cli::fill_standard_descriptors();
   try {
     return partita::cli::run_command({argv + (argc > 0 ? 1 : 0), argv + argc});
   } catch (const std::exception& error) {

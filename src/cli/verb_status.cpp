@@ -12,7 +12,7 @@ namespace {
 bool is_called(const layout::Gpu& gpu, const std::string& word) {
   const auto lowered = lower(word);
   return word == std::to_string(gpu.index) || lowered == lower(gpu.uuid) || lowered == lower(gpu.pci_bus_id) ||
-         (lowered.size() >= 8 && lower(gpu.pci_bus_id).ends_with(lowered));
+         (lowered.size() >= 7 && lower(gpu.pci_bus_id).ends_with(lowered));
 }
 
 // Leaves only the GPUs asked for, in the node's order.

@@ -36,9 +36,10 @@ constexpr Option kSkipReset = {"-s,--skip-reset", "", "leave a needed GPU reset 
 constexpr Option kHooksFile = {"-k,--hooks-file", "HOOKS",
                                "run the commands of a mig-parted hooks file around the change", "MIG_PARTED_HOOKS_FILE",
                                Completes::file};
-constexpr Option kDemand = {"--demand", "LIST",
-                            "instead of a file: so many instances of each profile anywhere on the node, "
-                            "\"3g.20gb=2,1g.5gb=4\""};
+constexpr Option kDemand = {
+    "--demand", "LIST",
+    "instead of a file: so many instances of each profile that nobody uses, anywhere on GPUs with MIG mode "
+    "on: \"3g.20gb=2,1g.5gb=4\"; idle ones count, and others that are idle may make room"};
 constexpr Option kAdopt = {"--adopt", "", "take over instances that Partita did not make"};
 constexpr Option kForce = {"--force", "",
                            "administrators only: destroy instances in use too; tells first what it hits"};
@@ -88,11 +89,11 @@ constexpr Example kStatusExamples[] = {
 };
 constexpr Example kPlanExamples[] = {
     {"partita plan -f layouts.yaml -c all-balanced", "before and after, step by step"},
-    {"partita plan --demand \"3g.20gb=2,1g.5gb=4\"", "where six more instances would go"},
+    {"partita plan --demand \"3g.20gb=2,1g.5gb=4\"", "where six instances that nobody uses would be"},
 };
 constexpr Example kApplyExamples[] = {
     {"partita apply -f layouts.yaml -c all-balanced", "make it so"},
-    {"partita apply --demand 2g.10gb=1", "cut one more 2g.10gb wherever it fits best"},
+    {"partita apply --demand 2g.10gb=1", "have a 2g.10gb that nobody uses, wherever it fits best"},
     {"partita apply -f layouts.yaml -c off -k hooks.yaml", "stop monitors around the change, as mig-parted does"},
 };
 constexpr Example kAssertExamples[] = {

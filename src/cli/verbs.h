@@ -8,7 +8,7 @@
 namespace partita::cli {
 
 // What completes an argument in a shell.
-enum class Completes { nothing, file, folder, board, node, node_type, words };
+enum class Completes { nothing, file, folder, board, node, running_node, node_type, words };
 
 struct Option {
   std::string_view names;  // "-f,--config-file": the first long name without dashes is its key

@@ -6,9 +6,9 @@
 namespace partita::cli {
 
 inline constexpr Positional kNodePositional = {"NODE", "the emulated node; may be left out when there is one only",
-                                               false, Completes::node};
+                                               false, Completes::running_node};
 inline constexpr Option kNodeOption = {"--node", "NODE", "the emulated node; may be left out when there is one only",
-                                       "", Completes::node};
+                                       "", Completes::running_node};
 
 inline constexpr Positional kEmulatePositionals[] = {
     {"NODE", "a name, NAME=TYPE or a node file; started if it is absent", false, Completes::node}};
@@ -16,12 +16,13 @@ inline constexpr Positional kStartPositionals[] = {
     {"NODE", "a type (dgx-a100), NAME=TYPE (lab=dgx-a100) or a node file", true, Completes::node_type}};
 inline constexpr Positional kNodePositionals[] = {kNodePositional};
 inline constexpr Positional kHoldPositionals[] = {
-    {"DEVICE", "a MIG device, MIG-<uuid> or MIG-GPU-<uuid>/<gi>/<ci>, or a GPU without MIG", true}};
+    {"DEVICE",
+     "a MIG device, as status -v shows it: 4:0, MIG-<uuid> or MIG-GPU-<uuid>/<gi>/<ci>; or a GPU with MIG off", true}};
 inline constexpr Positional kFaultPositionals[] = {
     {"FUNCTION", "an NVML function, nvmlDeviceCreateGpuInstanceWithPlacement; * is any", false},
     {"RETURN", "what it returns: IN_USE, NVML_ERROR_IN_USE or 19", false}};
 inline constexpr Positional kLosePositionals[] = {
-    {"NODE", "the emulated node; may be left out when there is one only: lose GPU", true, Completes::node},
+    {"NODE", "the emulated node; may be left out when there is one only: lose GPU", true, Completes::running_node},
     {"GPU", "index, UUID or PCI bus id", false}};
 
 inline constexpr Option kResetOptions[] = {
@@ -48,8 +49,8 @@ inline constexpr Example kStartExamples[] = {
     {"partita emulate start ./my-node.yaml", "a node of your own"},
 };
 inline constexpr Example kHoldExamples[] = {
-    {"partita emulate hold MIG-0a1b... --memory 2GiB -- sleep 600", "sleep occupies the device while it runs"},
-    {"partita emulate hold MIG-0a1b...", "occupy it until Ctrl-C"},
+    {"partita emulate hold 4:0 --memory 2GiB -- sleep 600", "sleep occupies MIG device 0 of GPU 4 while it runs"},
+    {"partita emulate hold MIG-0a1b...", "occupy a device until Ctrl-C"},
 };
 inline constexpr Example kFaultExamples[] = {
     {"partita emulate fault nvmlDeviceCreateGpuInstanceWithPlacement IN_USE --calls 2", "fail the next two calls"},

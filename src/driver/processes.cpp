@@ -2,22 +2,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
 #include <optional>
 
+#include "base/process.h"
 #include "driver/session.h"
 
 namespace partita::driver {
 namespace {
 
 using ProcessFunction = NvmlFunction<NvmlDevice, U32*, NvmlProcessInfo*>;
-
-std::string process_name(pid_t pid) {
-  std::ifstream comm(fmt::format("/proc/{}/comm", pid));
-  std::string name;
-  std::getline(comm, name);
-  return name;
-}
 
 std::optional<int> instance_id(std::uint32_t id) {
   return id == kNvmlNoInstance ? std::nullopt : std::optional(static_cast<int>(id));

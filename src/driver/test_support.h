@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/test_folder.h"
 #include "catalog/catalog.h"
 #include "driver/driver.h"
 #include "emulator/control/control.h"
@@ -27,18 +27,11 @@ T value(Result<T> result) {
 
 class EmulatedDriver : public testing::Test {
  protected:
-  EmulatedDriver() : catalog_(value(catalog::Catalog::open())) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "partita-driver-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    root_ = pattern;
-    ::setenv("PARTITA_EMULATED_ROOT", root_.c_str(), 1);
-  }
+  EmulatedDriver() : catalog_(value(catalog::Catalog::open())) { ::setenv("PARTITA_EMULATED_ROOT", root_.c_str(), 1); }
   ~EmulatedDriver() override {
     driver_.reset();
     ::unsetenv("PARTITA_EMULATED_NODE");
     ::unsetenv("PARTITA_EMULATED_ROOT");
-    std::error_code ignored;
-    std::filesystem::remove_all(root_, ignored);
   }
 
   // Starts the node and opens the driver on it.
@@ -89,7 +82,8 @@ class EmulatedDriver : public testing::Test {
   }
 
   catalog::Catalog catalog_;
-  std::filesystem::path root_;
+  TestFolder folder_;
+  std::filesystem::path root_ = folder_.path();
   emulator::EmulatedNode node_;
   std::optional<Driver> driver_;
 };

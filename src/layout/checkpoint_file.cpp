@@ -7,16 +7,13 @@
 
 #include "base/text.h"
 #include "base/yaml.h"
+#include "catalog/attributes.h"
 
 namespace partita::layout {
 
 namespace {
 
 constexpr YamlLimits kLimits{.max_bytes = 8u << 20, .max_nodes = 200'000, .max_depth = 16};
-
-std::unexpected<Error> wrong(const YamlPlace& place, const YamlNode& node, std::string_view message) {
-  return std::unexpected(yaml_error(place, node, message));
-}
 
 Result<int> integer(const YamlPlace& place, const YamlNode& node, std::string_view key, int min, int max) {
   return static_cast<int>(TRY(as_integer(place.at(key), *node.find(key), min, max)));
@@ -26,16 +23,8 @@ Result<catalog::Attributes> read_attributes(const YamlPlace& place, const YamlNo
   catalog::Attributes out;
   for (const YamlNode& item : *TRY(as_sequence(place, node))) {
     const std::string word = TRY(as_text(place, item));
-    if (word == "me")
-      out.me = true;
-    else if (word == "me_all")
-      out.me_all = true;
-    else if (word == "gfx")
-      out.gfx = true;
-    else if (word == "no_me")
-      out.no_me = true;
-    else
-      return wrong(place, item, fmt::format("expected me, me_all, gfx or no_me, found {}", quote(word)));
+    if (!catalog::set_attribute(out, word))
+      return yaml_fail(place, item, fmt::format("expected me, me_all, gfx or no_me, found {}", quote(word)));
   }
   return out;
 }
@@ -63,13 +52,13 @@ Result<void> read_compute(const YamlPlace& place, const YamlNode& node, const ca
     const auto row = std::ranges::find_if(
         profile.compute, [&](const auto& c) { return c.nvml_profile == nvml && c.compute_slices == slices; });
     if (row == profile.compute.end())
-      return wrong(at, item,
-                   fmt::format("no compute instance of {} with profile number {} in {} on this GPU",
-                               count_of(static_cast<std::size_t>(slices), "slice"), nvml, profile.name));
+      return yaml_fail(at, item,
+                       fmt::format("no compute instance of {} with profile number {} in {} on this GPU",
+                                   count_of(static_cast<std::size_t>(slices), "slice"), nvml, profile.name));
     if (std::ranges::find(row->placements, start) == row->placements.end())
-      return wrong(at.at("start"), *item.find("start"), fmt::format("{} cannot start at {}", row->name, start));
+      return yaml_fail(at.at("start"), *item.find("start"), fmt::format("{} cannot start at {}", row->name, start));
     if (!occupy(used, start, row->placement_size))
-      return wrong(at, item, fmt::format("{} at {} overlaps another compute instance", row->name, start));
+      return yaml_fail(at, item, fmt::format("{} at {} overlaps another compute instance", row->name, start));
     found.emplace_back(static_cast<int>(row - profile.compute.begin()), start);
   }
   std::ranges::sort(found);
@@ -92,17 +81,18 @@ Result<WantedInstance> read_instance(const YamlPlace& place, const YamlNode& nod
     return p.compute_slices == compute && p.memory_slices == memory && p.attributes == attributes;
   });
   if (profile == board.profiles.end())
-    return wrong(place, node,
-                 fmt::format("{} has no profile of {} and {} with these attributes", board.product,
-                             count_of(static_cast<std::size_t>(compute), "compute slice"),
-                             count_of(static_cast<std::size_t>(memory), "memory slice")));
+    return yaml_fail(place, node,
+                     fmt::format("{} has no profile of {} and {} with these attributes", board.product,
+                                 count_of(static_cast<std::size_t>(compute), "compute slice"),
+                                 count_of(static_cast<std::size_t>(memory), "memory slice")));
   WantedInstance out;
   out.profile = static_cast<int>(profile - board.profiles.begin());
   const int start = TRY(integer(place, node, "start", 0, 31));
   if (std::ranges::find(profile->placements, start) == profile->placements.end())
-    return wrong(place.at("start"), *node.find("start"), fmt::format("{} cannot start at {}", profile->name, start));
+    return yaml_fail(place.at("start"), *node.find("start"),
+                     fmt::format("{} cannot start at {}", profile->name, start));
   if (!occupy(used, start, profile->placement_size))
-    return wrong(place, node, fmt::format("{}@{} overlaps another instance", profile->name, start));
+    return yaml_fail(place, node, fmt::format("{}@{} overlaps another instance", profile->name, start));
   out.start = start;
   TRY_VOID(read_compute(place.at("compute"), *node.find("compute"), *profile, out));
   return out;
@@ -132,7 +122,7 @@ Result<std::optional<GpuTarget>> read_gpu(const YamlPlace& place, const YamlNode
   TRY_VOID(require_keys(place, node, kRequired, kOptional));
   const Gpu* gpu = TRY(find_gpu(place, node, state));
   if (std::ranges::find(out.gpus, gpu->uuid, &GpuTarget::gpu) != out.gpus.end())
-    return wrong(place.at("uuid"), *node.find("uuid"), "this GPU is listed twice");
+    return yaml_fail(place.at("uuid"), *node.find("uuid"), "this GPU is listed twice");
   if (const YamlNode* fault = node.find("fault")) {
     out.warnings.push_back(fmt::format("{}: GPU {} was {} at the checkpoint: left alone", place.document->file,
                                        gpu->index, quote(fault->text)));
@@ -140,16 +130,16 @@ Result<std::optional<GpuTarget>> read_gpu(const YamlPlace& place, const YamlNode
   }
   const YamlNode* enabled = node.find("mig_enabled");
   const YamlNode* instances = node.find("instances");
-  if (!enabled || !instances) return wrong(place, node, "keys \"mig_enabled\" and \"instances\" are needed");
+  if (!enabled || !instances) return yaml_fail(place, node, "keys \"mig_enabled\" and \"instances\" are needed");
   GpuTarget target{gpu->uuid, TRY(as_bool(place.at("mig_enabled"), *enabled)), std::nullopt};
   const YamlPlace at = place.at("instances");
   const auto* items = TRY(as_sequence(at, *instances));
   if (!target.mig_enabled) {
-    if (!items->empty()) return wrong(at, *instances, "expected none where mig_enabled is false");
+    if (!items->empty()) return yaml_fail(at, *instances, "expected none where mig_enabled is false");
     return target;
   }
   if (!gpu->mode || !gpu->board)
-    return wrong(place, node, fmt::format("GPU {} ({}) has no MIG now", gpu->index, gpu->product));
+    return yaml_fail(place, node, fmt::format("GPU {} ({}) has no MIG now", gpu->index, gpu->product));
   target.instances.emplace();
   std::uint64_t used = 0;
   for (const YamlNode& item : *items)
@@ -164,10 +154,7 @@ Result<NodeTarget> read_checkpoint(std::string_view text, const std::string& fil
   const YamlDocument document = TRY(parse_yaml(text, file, kLimits));
   const YamlPlace root{&document, ""};
   TRY_VOID(require_keys(root, document.root, kKeys, {}));
-  const YamlNode& version = *document.root.find("version");
-  if (version.text != "partita-checkpoint-v1")
-    return wrong(root.at("version"), version,
-                 fmt::format("expected partita-checkpoint-v1, found {}", quote(version.text)));
+  TRY_VOID(require_version(root, document.root, "partita-checkpoint-v1"));
   NodeTarget out;
   const YamlPlace place = root.at("gpus");
   std::size_t i = 0;

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "catalog/attributes.h"
 #include "layout/checkpoint_file.h"
 
 namespace partita::layout {
@@ -9,15 +10,6 @@ namespace partita::layout {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json attributes_json(const catalog::Attributes& attributes) {
-  Json out = Json::array();
-  if (attributes.me) out.push_back("me");
-  if (attributes.me_all) out.push_back("me_all");
-  if (attributes.gfx) out.push_back("gfx");
-  if (attributes.no_me) out.push_back("no_me");
-  return out;
-}
 
 Json instance_json(const catalog::Board& board, const GpuInstance& instance) {
   const auto& profile = board.profiles[static_cast<std::size_t>(instance.profile)];
@@ -32,7 +24,7 @@ Json instance_json(const catalog::Board& board, const GpuInstance& instance) {
   return {{"profile", profile.name},
           {"compute_slices", profile.compute_slices},
           {"memory_slices", profile.memory_slices},
-          {"attributes", attributes_json(profile.attributes)},
+          {"attributes", catalog::attribute_words(profile.attributes)},
           {"start", instance.placement.start},
           {"compute", std::move(compute)}};
 }

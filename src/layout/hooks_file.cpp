@@ -11,14 +11,10 @@ namespace {
 
 constexpr YamlLimits kLimits{.max_bytes = 1u << 20, .max_nodes = 20'000, .max_depth = 16};
 
-std::unexpected<Error> wrong(const YamlPlace& place, const YamlNode& node, std::string_view message) {
-  return std::unexpected(yaml_error(place, node, message));
-}
-
 // Text that the system takes as an argument or a path: no NUL in it.
 Result<std::string> system_text(const YamlPlace& place, const YamlNode& node) {
   std::string text = TRY(as_text(place, node));
-  if (text.find('\0') != text.npos) return wrong(place, node, "a NUL character is not allowed here");
+  if (text.find('\0') != text.npos) return yaml_fail(place, node, "a NUL character is not allowed here");
   return text;
 }
 
@@ -36,7 +32,7 @@ Result<std::vector<std::pair<std::string, std::string>>> read_envs(const YamlPla
   TRY_VOID(as_mapping(place, node));
   for (const auto& [name, value] : node.members) {
     if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != name.npos)
-      return wrong(place.at(name), value, "expected the name of an environment variable, without \"=\"");
+      return yaml_fail(place.at(name), value, "expected the name of an environment variable, without \"=\"");
     out.emplace_back(name, TRY(system_text(place.at(name), value)));
   }
   return out;
@@ -49,7 +45,7 @@ Result<Hook> read_hook(const YamlPlace& place, const YamlNode& node) {
   Hook hook;
   hook.command = TRY(system_text(place.at("command"), *node.find("command")));
   if (hook.command.empty())
-    return wrong(place.at("command"), *node.find("command"), "expected a command, found nothing");
+    return yaml_fail(place.at("command"), *node.find("command"), "expected a command, found nothing");
   if (const YamlNode* args = node.find("args")) hook.args = TRY(read_args(place.at("args"), *args));
   if (const YamlNode* envs = node.find("envs")) hook.envs = TRY(read_envs(place.at("envs"), *envs));
   if (const YamlNode* workdir = node.find("workdir"); workdir && workdir->kind != YamlNode::Kind::null)
@@ -75,9 +71,7 @@ Result<HooksFile> read_hooks(std::string_view text, const std::string& file) {
   const YamlDocument document = TRY(parse_yaml(text, file, kLimits));
   const YamlPlace root{&document, ""};
   TRY_VOID(require_keys(root, document.root, kKeys, {}));
-  const YamlNode& version = *document.root.find("version");
-  if (version.text != "v1")
-    return wrong(root.at("version"), version, fmt::format("expected v1, found {}", quote(version.text)));
+  TRY_VOID(require_version(root, document.root, "v1"));
   const YamlNode& hooks = *document.root.find("hooks");
   const YamlPlace place = root.at("hooks");
   TRY_VOID(require_keys(place, hooks, {}, kHooks));

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -86,5 +87,7 @@ struct NodeState {
 
 // "3g.20gb@4".
 std::string name_at(const catalog::Board& board, int profile, int start);
+// "GPU 3", "GPUs 0-3, 6"; indices ascending.
+std::string gpu_names(std::span<const int> indices);
 
 }  // namespace partita::layout

@@ -19,10 +19,6 @@ constexpr int kHighestIndex = 1023;
 constexpr int kHighestCount = 1000;
 constexpr std::uint32_t kNvidia = 0x10DE;
 
-std::unexpected<Error> wrong(const YamlPlace& place, const YamlNode& node, std::string_view message) {
-  return std::unexpected(yaml_error(place, node, message));
-}
-
 // "0x" and exactly 8 hexadecimal digits.
 std::optional<std::uint32_t> hexadecimal(std::string_view text) {
   constexpr std::size_t kDigits = 8;
@@ -41,14 +37,15 @@ Result<DeviceFilter> read_filter(const YamlPlace& place, const YamlNode& node) {
   const auto device = hexadecimal(std::string_view(filter.text).substr(0, colon));
   if (colon != std::string::npos) filter.subsystem = hexadecimal(std::string_view(filter.text).substr(colon + 1));
   if (!device || (colon != std::string::npos && !filter.subsystem))
-    return wrong(place, node,
-                 fmt::format("expected a device id and vendor such as \"0x20B010DE\", or with the subsystem "
-                             "\"0x20B010DE:0x134F10DE\", found {}",
-                             quote(filter.text)));
+    return yaml_fail(place, node,
+                     fmt::format("expected a device id and vendor such as \"0x20B010DE\", or with the subsystem "
+                                 "\"0x20B010DE:0x134F10DE\", found {}",
+                                 quote(filter.text)));
   filter.device = *device;
   if ((filter.device & 0xFFFF) != kNvidia)
-    return wrong(place, node,
-                 fmt::format("expected NVIDIA's vendor id 10DE in the last four digits, found {}", quote(filter.text)));
+    return yaml_fail(
+        place, node,
+        fmt::format("expected NVIDIA's vendor id 10DE in the last four digits, found {}", quote(filter.text)));
   return filter;
 }
 
@@ -65,13 +62,13 @@ Result<std::vector<DeviceFilter>> read_filters(const YamlPlace& place, const Yam
 Result<std::optional<std::vector<int>>> read_devices(const YamlPlace& place, const YamlNode& node) {
   if (node.kind == YamlNode::Kind::scalar && node.text == "all") return std::nullopt;
   if (node.kind != YamlNode::Kind::sequence || node.items.empty())
-    return wrong(place, node, "expected all or a list of GPU indices such as [0, 1]");
+    return yaml_fail(place, node, "expected all or a list of GPU indices such as [0, 1]");
   std::vector<int> indices;
   for (const YamlNode& item : node.items) {
     const YamlPlace at = place.at(indices.size());
     const int index = static_cast<int>(TRY(as_integer(at, item, 0, kHighestIndex)));
     if (std::ranges::find(indices, index) != indices.end())
-      return wrong(at, item, fmt::format("GPU {} is listed twice", index));
+      return yaml_fail(at, item, fmt::format("GPU {} is listed twice", index));
     indices.push_back(index);
   }
   return indices;
@@ -85,17 +82,17 @@ Result<std::vector<std::pair<std::string, int>>> read_mig_devices(const YamlPlac
   for (const auto& [key, value] : node.members) {
     const YamlPlace at = place.at(key);
     const auto name = parse_profile_name(key);
-    if (!name) return wrong(at, value, name.error().message);
+    if (!name) return yaml_fail(at, value, name.error().message);
     if (const auto same = std::ranges::find(names, *name); same != names.end())
-      return wrong(at, value,
-                   fmt::format("is the same profile as {}",
-                               quote(node.members[static_cast<std::size_t>(same - names.begin())].first)));
+      return yaml_fail(at, value,
+                       fmt::format("is the same profile as {}",
+                                   quote(node.members[static_cast<std::size_t>(same - names.begin())].first)));
     names.push_back(*name);
     const int count = static_cast<int>(TRY(as_integer(at, value, 0, kHighestCount)));
     if (count > 0) out.emplace_back(key, count);
   }
   if (out.empty() && !node.members.empty())
-    return wrong(place, node, "all counts are 0; write {} for MIG mode without instances");
+    return yaml_fail(place, node, "all counts are 0; write {} for MIG mode without instances");
   return out;
 }
 
@@ -113,17 +110,18 @@ Result<MigPartedEntry> read_entry(const YamlPlace& place, const YamlNode& node) 
   if (devices && (entry.mig_enabled || devices->kind != YamlNode::Kind::null))
     entry.mig_devices = TRY(read_mig_devices(place.at("mig-devices"), *devices));
   if (entry.mig_enabled && !entry.mig_devices)
-    return wrong(place, node, "key \"mig-devices\" is missing; write mig-devices: {} for MIG mode without instances");
+    return yaml_fail(place, node,
+                     "key \"mig-devices\" is missing; write mig-devices: {} for MIG mode without instances");
   if (!entry.mig_enabled && entry.mig_devices && !entry.mig_devices->empty())
-    return wrong(place.at("mig-devices"), *devices, "expected none where mig-enabled is false");
+    return yaml_fail(place.at("mig-devices"), *devices, "expected none where mig-enabled is false");
   return entry;
 }
 
 Result<MigPartedLabel> read_label(const YamlPlace& place, const std::string& name, const YamlNode& node) {
-  if (name.empty()) return wrong(place, node, "a label must not be empty");
+  if (name.empty()) return yaml_fail(place, node, "a label must not be empty");
   MigPartedLabel label{name, {}, node.line};
   const auto* entries = TRY(as_sequence(place, node));
-  if (entries->empty()) return wrong(place, node, "expected at least one entry");
+  if (entries->empty()) return yaml_fail(place, node, "expected at least one entry");
   label.entries.reserve(entries->size());
   for (const YamlNode& entry : *entries)
     label.entries.push_back(TRY(read_entry(place.at(label.entries.size()), entry)));
@@ -151,13 +149,11 @@ Result<MigPartedFile> read_mig_parted(std::string_view text, const std::string& 
   const YamlDocument document = TRY(parse_yaml(text, file, kLimits));
   const YamlPlace root{&document, ""};
   TRY_VOID(require_keys(root, document.root, kKeys, {}));
-  const YamlNode& version = *document.root.find("version");
-  if (version.text != "v1")
-    return wrong(root.at("version"), version, fmt::format("expected v1, found {}", quote(version.text)));
+  TRY_VOID(require_version(root, document.root, "v1"));
   const YamlNode& configs = *document.root.find("mig-configs");
   const YamlPlace place = root.at("mig-configs");
   TRY_VOID(as_mapping(place, configs));
-  if (configs.members.empty()) return wrong(place, configs, "expected at least one label");
+  if (configs.members.empty()) return yaml_fail(place, configs, "expected at least one label");
   MigPartedFile out{file, {}};
   out.labels.reserve(configs.members.size());
   for (const auto& [name, node] : configs.members) out.labels.push_back(TRY(read_label(place.at(name), name, node)));

@@ -16,6 +16,7 @@ namespace {
 constexpr int kMostGpuInstances = 8;  // the driver's limit per GPU
 
 std::string shown(const Gpu& gpu) {
+  if (gpu.fault) return fmt::format("GPU {}: {}", gpu.index, *gpu.fault);
   std::string out = fmt::format("GPU {}: {} 0x{:08X}", gpu.index, gpu.product, gpu.pci_device_id);
   if (gpu.pci_subsystem_id != 0) out += fmt::format(":0x{:08X}", gpu.pci_subsystem_id);
   return gpu.mode ? out : out + " (no MIG)";
@@ -54,10 +55,23 @@ class Resolver {
                               without_mig_ ? "matches only GPUs on which MIG cannot be enabled"
                                            : "matches no GPU of this node"),
                   gpu_lines(node_));
+    warn_of_unmatched();
     return std::move(target_);
   }
 
  private:
+  // Files for many boards have an entry for each: more than one that is not for this node makes one line.
+  void warn_of_unmatched() {
+    if (unmatched_.empty()) return;
+    const MigPartedEntry& first = *unmatched_.front();
+    if (unmatched_.size() == 1)
+      return warn(fmt::format("{}: this entry{} matches no GPU of this node", at(first), filters_text(first)));
+    std::vector<std::string> lines;
+    for (const MigPartedEntry* entry : unmatched_) lines.push_back(std::to_string(entry->line));
+    warn(fmt::format("{}: label {}: the entries on lines {} match no GPU of this node", file_, quote(label_.name),
+                     join(lines, ", ")));
+  }
+
   Result<void> take(const MigPartedEntry& entry) {
     TRY_VOID(check_indices(entry));
     bool matched = false;
@@ -67,7 +81,7 @@ class Resolver {
       matched = true;
       TRY_VOID(take(entry, gpu));
     }
-    if (!matched) warn(fmt::format("{}: this entry{} matches no GPU of this node", at(entry), filters_text(entry)));
+    if (!matched) unmatched_.push_back(&entry);
     return {};
   }
 
@@ -81,6 +95,14 @@ class Resolver {
   }
 
   Result<void> take(const MigPartedEntry& entry, const Gpu& gpu) {
+    if (gpu.fault) {
+      const std::string message = fmt::format("{}: GPU {}: {}", at(entry), gpu.index, *gpu.fault);
+      if (entry.devices)
+        return fail(ErrorCode::driver, message + "; nothing can be changed on it, but the entry names it",
+                    gpu_lines(node_));
+      warn(message + ": left alone");
+      return {};
+    }
     const bool can = gpu.mode && gpu.board && gpu.board->has_mig();
     if (entry.mig_enabled && !can) {
       const std::string why = gpu.mode ? "is not in the catalog of boards" : "has no MIG";
@@ -186,6 +208,7 @@ class Resolver {
   const std::string& file_;
   NodeTarget target_;
   std::map<std::string, const MigPartedEntry*> taken_by_;  // by GPU UUID
+  std::vector<const MigPartedEntry*> unmatched_;
   bool without_mig_ = false;
 };
 

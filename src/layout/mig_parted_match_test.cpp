@@ -94,6 +94,14 @@ TEST(Resolve, AnEntryThatMatchesNothingBesideOthersIsAWarning) {
       ElementsAre("f.yaml:7: label \"x\": this entry with device-filter 0x233010DE matches no GPU of this node"));
 }
 
+TEST(Resolve, SeveralEntriesThatMatchNothingAreOneWarning) {
+  const std::string other = "  - devices: all\n    device-filter: \"0x233010DE\"\n    mig-enabled: false\n";
+  const auto target = resolved(test::node({"a100-sxm4-40gb"}), all("{1g.5gb: 7}") + other + other);
+  ASSERT_TRUE(target);
+  EXPECT_THAT(target->warnings,
+              ElementsAre("f.yaml: label \"x\": the entries on lines 7, 10 match no GPU of this node"));
+}
+
 TEST(Resolve, IndicesThatDoNotExistAreErrors) {
   const auto target = resolved(test::node({"a100-sxm4-40gb"}), "  - devices: [0, 3]\n    mig-enabled: false\n");
   ASSERT_FALSE(target);
@@ -133,6 +141,22 @@ TEST(Resolve, TheDriversSpellingIsAWarningOncePerBoard) {
   ASSERT_TRUE(target) << target.error().message;
   EXPECT_EQ(target->gpus[0].instances->size(), 7u);
   EXPECT_THAT(target->warnings, ElementsAre("f.yaml:4: label \"x\": 1g.23gb is 1g.24gb on NVIDIA GB200"));
+}
+
+TEST(Resolve, FaultyGpusAreLeftAloneUnlessNamed) {
+  auto node = test::node({"a100-sxm4-40gb", "a100-sxm4-40gb"});
+  layout::Gpu lost;
+  lost.index = 1;
+  lost.fault = "lost";
+  node.gpus[1] = lost;
+  const auto target = resolved(node, all("{1g.5gb: 7}"));
+  ASSERT_TRUE(target) << target.error().message;
+  EXPECT_EQ(target->gpus.size(), 1u);
+  EXPECT_THAT(target->warnings, ElementsAre("f.yaml:4: label \"x\": GPU 1: lost: left alone"));
+  const auto named = resolved(node, "  - devices: [1]\n    mig-enabled: false\n");
+  ASSERT_FALSE(named);
+  EXPECT_EQ(named.error().code, ErrorCode::driver);
+  EXPECT_THAT(named.error().message, HasSubstr("GPU 1: lost; nothing can be changed on it, but the entry names it"));
 }
 
 TEST(Resolve, GpusWithoutMigAreLeftAloneUnlessNamed) {

@@ -11,6 +11,7 @@
 #include "node/lock.h"
 #include "node/planner.h"
 #include "node/recover.h"
+#include "node/signals.h"
 #include "node/target.h"
 
 namespace partita::node {
@@ -179,6 +180,7 @@ Result<api::ApplyAnswer> apply_between_hooks(Context& context, const api::PlanRe
 }  // namespace
 
 Result<api::ApplyAnswer> apply_locked(Context& context, const api::PlanRequest& request) {
+  const SignalsWait signals_wait;  // an interrupted apply goes back to the old layout, and its apply-exit hook runs
   // Recovery keeps to what is ours, unless that bars both ways out and this apply may go further.
   Recovered recovered = TRY(recover(context));
   context.adopt = request.options.adopt;

@@ -25,6 +25,14 @@ TEST(Apply, CutsAnAmpereGpuThatHadMigOffWithAReset) {
   EXPECT_THAT(answer.pending_reset, IsEmpty());
 }
 
+TEST(Apply, FollowsTheDriversTablesWhereTheyDifferFromTheCatalog) {
+  EmulatedWorld world("gpus: [{board: a100-sxm4-40gb, profiles: {3g.20gb: {spelling: 3g.21gb, memory: 20GiB}}}]");
+  const auto request = world.cut("[0]", R"("3g.20gb": 2)");
+  EXPECT_EQ(value(world.open()->plan(request)).gpu_instances_created, 2);
+  const auto answer = value(world.apply(request));
+  EXPECT_EQ(draw(answer.after.gpus[0]), "on 3g.21gb@0 3g.21gb@4");
+}
+
 TEST(Apply, TheSameAgainChangesNothing) {
   EmulatedWorld world("dgx-h100");
   world.must_apply(world.cut("[0, 1]", R"("2g.20gb": 3)"));
@@ -135,6 +143,16 @@ TEST(Apply, DemandIsPlacedWhereItDisturbsLeast) {
   EXPECT_EQ(answer.plan.changes.size(), 2U);
   const auto again = value(world.apply(world.demand("3g.40gb", 3)));
   EXPECT_THAT(again.plan.changes, IsEmpty()) << "three idle ones serve";
+}
+
+TEST(Apply, DemandIsServedByTheBoardsThatSpellItSo) {
+  EmulatedWorld world("mixed");
+  world.must_apply(world.cut("all", ""));
+  const auto answer = value(world.apply(world.demand("1g.6gb", 4)));
+  ASSERT_EQ(answer.plan.changes.size(), 1U);
+  EXPECT_EQ(answer.plan.changes[0].board->id, "a30-24gb") << "an A100's 1g.5gb is a smaller thing";
+  EXPECT_FALSE(world.apply(world.demand("1g.6gb", 5)));
+  EXPECT_TRUE(value(world.apply(world.demand("1g.10gb", 8))).plan.warnings.empty());
 }
 
 TEST(Apply, OnlyAdministratorsChangeTheNode) {

@@ -55,6 +55,18 @@ TEST(Command, KeepsTheEndOfALongOutput) {
   EXPECT_THAT(failed.error().details, SizeIs(12));
 }
 
+TEST(Command, IsKilledAtItsTimeoutWhileItWritesWithoutEnd) {
+  Command command = shell("yes & yes & yes");
+  command.timeout = std::chrono::milliseconds(100);
+  EXPECT_THAT(run_command(command)->failure, HasSubstr("did not end within 100 ms"));
+}
+
+TEST(Command, DoesNotReadWithoutEndWhatTheBackgroundWrites) {
+  const auto outcome = run_command(shell("setsid sh -c 'yes & yes & yes' & sleep 0.2"));
+  EXPECT_EQ(outcome->failure, "");
+  EXPECT_THAT(outcome->output, HasSubstr("y\n"));
+}
+
 TEST(ResetCommand, FillsInTheBusIds) {
   EXPECT_THAT(fill_in({"smi", "-i", "{bus-id}"}, {"a", "b"}), ElementsAre("smi", "-i", "a,b"));
   EXPECT_THAT(fill_in({"smi", "--gpus={bus-id}", "x"}, {"a"}), ElementsAre("smi", "--gpus=a", "x"));

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include <map>
+#include <system_error>
 #include <utility>
 
 namespace partita::node {
@@ -97,7 +98,12 @@ struct Database::Impl {
     // A reader who may not write the folder cannot make the files that share the log. Where no log is left over, the
     // database is whole by itself and is read as a file that does not change.
     const bool reading = access == Access::read;
-    const bool immutable = reading && !std::filesystem::exists(file + "-wal");
+    std::error_code none;
+    const auto there = std::filesystem::status(file, none);
+    if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
+      return fail(ErrorCode::unavailable,
+                  fmt::format("{}: expected a database, found no regular file: move it away", file));
+    const bool immutable = reading && !std::filesystem::exists(file + "-wal", none);
     std::string uri = "file:";
     for (const char c : file) uri += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02x}", c) : std::string(1, c);
     if (immutable) uri += "?immutable=1";
@@ -126,6 +132,7 @@ Result<Database> Database::open(const std::filesystem::path& file, Access access
   }
   const auto version = TRY(database.query("PRAGMA user_version"));
   database.version_ = static_cast<int>(std::get<std::int64_t>(version.at(0).at(0)));
+  if (database.version_ < 0) return std::unexpected(database.damaged());
   if (database.version_ > static_cast<int>(migrations.size()))
     return fail(ErrorCode::unavailable,
                 fmt::format("{}: the database has version {}, this program knows versions up to {}: use the newer "
@@ -177,6 +184,10 @@ Result<void> Database::transaction(const std::function<Result<void>()>& work) {
 
 Result<void> Database::survive_power_cut(bool on) {
   return impl_->script(on ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+}
+
+Error Database::damaged() const {
+  return Error{ErrorCode::unavailable, fmt::format("{}: {}", impl_->file, advice(SQLITE_CORRUPT, impl_->file)), {}};
 }
 
 std::int64_t Database::last_insert_id() const { return sqlite3_last_insert_rowid(impl_->handle); }

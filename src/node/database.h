@@ -33,6 +33,8 @@ class Database {
   // Whether a commit survives a power cut or only the end of its process (so at first), which costs no disk sync.
   Result<void> survive_power_cut(bool on);
   std::int64_t last_insert_id() const;
+  // For values that no version of this program writes.
+  Error damaged() const;
   int version() const { return version_; }
 
   Database(Database&&) noexcept;

@@ -93,7 +93,7 @@ class Doctor {
 
  private:
   void look_at(const layout::Gpu& gpu) {
-    const std::string what = fmt::format("{} ({})", label(gpu), gpu.product);
+    const std::string what = gpu.product.empty() ? label(gpu) : fmt::format("{} ({})", label(gpu), gpu.product);
     if (gpu.fault) return problem(what, *gpu.fault, "see the kernel log for an Xid, then reset the GPU or reboot");
     if (!gpu.board)
       return warning(

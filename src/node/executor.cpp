@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "node/reset.h"
+#include "node/signals.h"
 
 namespace partita::node {
 namespace {
@@ -31,6 +32,7 @@ Result<void> Executor::run(std::vector<GpuWork> works, std::vector<Action> actio
 Result<void> Executor::change_modes() {
   std::size_t position = static_cast<std::size_t>(std::ranges::find_if(actions_, is_mode_or_reset) - actions_.begin());
   for (; position < actions_.size() && actions_[position].record.kind == StepKind::set_mode; ++position) {
+    TRY_VOID(check_interrupted());
     announce(actions_[position], position);
     TRY_VOID(set_mode(actions_[position]));
   }
@@ -96,12 +98,14 @@ Result<void> Executor::plan_again(std::size_t done) {
   }
   std::erase_if(plan.works, [](const GpuWork& work) { return work.change.set_mode.has_value(); });  // wait for a reset
   works_ = std::move(plan.works);
+  done_before_ += done;
   actions_ = actions_of(works_, options_, next);
   return context_.ledger.replan(operation_, records_of(actions_));
 }
 
 Result<void> Executor::run_instance_steps(std::size_t first, std::size_t end) {
   for (std::size_t i = first; i < end; ++i) {
+    TRY_VOID(check_interrupted());
     announce(actions_[i], i);
     TRY_VOID(context_.ledger.mark(operation_.id, std::nullopt, actions_[i].record.ordinal));
     if (auto done = run_instance_step(actions_[i]); !done)
@@ -178,8 +182,16 @@ Result<void> Executor::create_compute(const Action& action, layout::Gpu& live) {
   return context_.ledger.mark(operation_.id, action.record.ordinal, std::nullopt);
 }
 
+// Between two steps; what leads back to a whole layout is not stopped.
+Result<void> Executor::check_interrupted() const {
+  const auto signal = exact_ ? std::string_view() : waiting_signal();
+  if (signal.empty()) return {};
+  return fail(ErrorCode::unavailable, fmt::format("interrupted by {}", signal));
+}
+
 void Executor::announce(const Action& action, std::size_t position) {
-  context_.progress.step(static_cast<int>(position) + 1, static_cast<int>(actions_.size()), action.text);
+  context_.progress.step(static_cast<int>(done_before_ + position) + 1,
+                         static_cast<int>(done_before_ + actions_.size()), action.text);
 }
 
 void Executor::driver_changed(const char* what) {

@@ -44,6 +44,7 @@ class Executor {
   Result<void> destroy_gpu_instance(const Action& action, layout::Gpu& gpu);
   Result<void> create_gpu_instance(const Action& action, layout::Gpu& gpu);
   Result<void> create_compute(const Action& action, layout::Gpu& gpu);
+  Result<void> check_interrupted() const;
   void announce(const Action& action, std::size_t position);
   void driver_changed(const char* what);
   layout::Gpu& gpu(const std::string& uuid);
@@ -54,6 +55,7 @@ class Executor {
   bool exact_;
   std::vector<GpuWork> works_;
   std::vector<Action> actions_;
+  std::size_t done_before_ = 0;        // actions done before the plan was made again
   std::vector<std::string> to_reset_;  // UUIDs whose mode change the driver answered with "reset required"
 };
 

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "node/schema.h"
 
@@ -23,7 +24,19 @@ std::string word(const std::array<const char*, N>& words, Enum value) {
 }
 template <class Enum, std::size_t N>
 Enum value_of(const std::array<const char*, N>& words, const std::string& text) {
-  return static_cast<Enum>(std::ranges::find(words, text) - words.begin());
+  const auto found = std::ranges::find(words, text);
+  if (found == words.end()) throw std::bad_variant_access();
+  return static_cast<Enum>(found - words.begin());
+}
+
+// Rows to records. SQLite keeps in a column whatever was put there, so another type than ours is a damaged file.
+template <class Read>
+std::invoke_result_t<Read> read_rows(const Database& database, Read read) {
+  try {
+    return read();
+  } catch (const std::bad_variant_access&) {
+    return std::unexpected(database.damaged());
+  }
 }
 
 Value number(std::int64_t n) { return n; }
@@ -61,10 +74,12 @@ Result<std::vector<OwnedInstance>> Ledger::owned(const Epoch& epoch) {
   const auto rows = TRY(database_.query(
       "SELECT gpu, gpu_instance, profile, start, generation FROM ownership WHERE boot_id = ? AND driver_load = ?",
       {epoch.boot_id, epoch.driver_load}));
-  for (const Row& row : rows)
-    result.push_back({as_string(row.at(0)), as_int(row.at(1)), as_int(row.at(2)), as_int(row.at(3)),
-                      std::get<std::int64_t>(row.at(4))});
-  return result;
+  return read_rows(database_, [&]() -> Result<std::vector<OwnedInstance>> {
+    for (const Row& row : rows)
+      result.push_back({as_string(row.at(0)), as_int(row.at(1)), as_int(row.at(2)), as_int(row.at(3)),
+                        std::get<std::int64_t>(row.at(4))});
+    return std::move(result);
+  });
 }
 
 Result<void> Ledger::own(const Epoch& epoch, std::span<const OwnedInstance> instances) {
@@ -143,18 +158,20 @@ Result<std::vector<Operation>> Ledger::open_operations() {
   const auto rows =
       TRY(database_.query("SELECT id, boot_id, driver_load, pid, command, forward, skip_reset FROM operation "
                           "WHERE state = 'open' ORDER BY id"));
-  for (const Row& row : rows) {
-    Operation operation;
-    operation.id = std::get<std::int64_t>(row.at(0));
-    operation.epoch = {as_string(row.at(1)), as_string(row.at(2))};
-    operation.pid = as_int(row.at(3));
-    operation.command = as_string(row.at(4));
-    operation.forward = as_flag(row.at(5));
-    operation.skip_reset = as_flag(row.at(6));
-    TRY_VOID(read_details(operation));
-    result.push_back(std::move(operation));
-  }
-  return result;
+  return read_rows(database_, [&]() -> Result<std::vector<Operation>> {
+    for (const Row& row : rows) {
+      Operation operation;
+      operation.id = std::get<std::int64_t>(row.at(0));
+      operation.epoch = {as_string(row.at(1)), as_string(row.at(2))};
+      operation.pid = as_int(row.at(3));
+      operation.command = as_string(row.at(4));
+      operation.forward = as_flag(row.at(5));
+      operation.skip_reset = as_flag(row.at(6));
+      TRY_VOID(read_details(operation));
+      result.push_back(std::move(operation));
+    }
+    return std::move(result);
+  });
 }
 
 Result<void> Ledger::read_details(Operation& operation) {
@@ -170,7 +187,8 @@ Result<void> Ledger::read_details(Operation& operation) {
   for (OperationGpu& gpu : operation.gpus)
     for (const auto& [side, layout] : {std::pair{"old", &gpu.old_layout}, std::pair{"new", &gpu.new_layout}})
       for (const Row& row : TRY(database_.query("SELECT profile, start, foreign_made, compute_profile, compute_start "
-                                                "FROM operation_instance WHERE operation = ? AND gpu = ? AND side = ?",
+                                                "FROM operation_instance WHERE operation = ? AND gpu = ? AND side = ? "
+                                                "ORDER BY rowid",
                                                 {number(operation.id), gpu.gpu, std::string(side)})))
         read_instance(*layout, row);
   for (const Row& row : TRY(database_.query("SELECT ordinal, gpu, kind, enable, profile, start, state "

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -34,6 +35,13 @@ void write_holder(int fd, const std::string& command) {
   const std::string text = fmt::format("{} {}", getpid(), command.substr(0, kLongestCommand));
   // Only people read it: a disk that is full must not stop the operation.
   if (ftruncate(fd, 0) == 0) (void)!pwrite(fd, text.data(), text.size(), 0);
+}
+
+// The file at the path is still the one that is open: not removed with its folder, nor made anew.
+bool is_at(const std::filesystem::path& file, int fd) {
+  struct stat open_one{}, named{};
+  return fstat(fd, &open_one) == 0 && stat(file.c_str(), &named) == 0 && open_one.st_ino == named.st_ino &&
+         open_one.st_dev == named.st_dev;
 }
 
 std::string told(const std::optional<LockHolder>& holder) {
@@ -70,6 +78,11 @@ Result<Lock> take_lock(const std::filesystem::path& file, const std::string& com
     if (holder != waiting_for) progress.note(fmt::format("waiting for the lock held by {}", holder));
     waiting_for = holder;
     std::this_thread::sleep_for(kPoll);
+  }
+  if (!is_at(file, fd)) {
+    close(fd);
+    return fail(ErrorCode::unavailable,
+                fmt::format("{} was removed while this waited for it: the node was stopped; try again", file.string()));
   }
   write_holder(fd, command);
   return Lock(fd);

@@ -1,5 +1,6 @@
 // Around an apply: the lock, hooks, resets, what is left unfinished, assert.
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <fcntl.h>
@@ -32,7 +33,7 @@ TEST(Lock, SaysWhoHoldsIt) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::unavailable);
   EXPECT_THAT(refused.error().message, HasSubstr("pid " + std::to_string(getpid()) + " (partita apply -f a.yaml)"));
-  EXPECT_EQ(lock_holder(lock_file(world.options))->pid, getpid());
+  EXPECT_EQ(lock_holder(lock_file(world.options)).value_or(LockHolder{}).pid, getpid());
   EXPECT_TRUE(world.open()->plan(world.cut("[0]", ""))) << "planning takes no lock";
 }
 
@@ -57,6 +58,27 @@ TEST(Lock, SecondApplyWaitsForTheFirst) {
   EXPECT_TRUE(answer);
   EXPECT_THAT(let_go.waited, HasSubstr("waiting for the lock held by pid"));
   EXPECT_FALSE(lock_holder(lock_file(world.options)));
+}
+
+// Else two processes could each hold a lock: one of the removed folder, one of the new.
+TEST(Lock, OfAFolderThatWasRemovedMeanwhileIsNoLock) {
+  EmulatedWorld world("a30x2");
+  std::filesystem::create_directories(world.options.state_dir);
+  Recorder recorder;
+  auto held = std::make_unique<Result<Lock>>(take_lock(lock_file(world.options), "partita apply", true, {}, recorder));
+  struct Remove final : Progress {
+    void step(int, int, std::string_view) override {}
+    void note(std::string_view) override {
+      std::filesystem::remove(file);
+      lock.reset();
+    }
+    std::filesystem::path file;
+    std::unique_ptr<Result<Lock>>& lock;
+    Remove(std::filesystem::path path, std::unique_ptr<Result<Lock>>& first) : file(std::move(path)), lock(first) {}
+  } remove(lock_file(world.options), held);
+  const auto refused = take_lock(lock_file(world.options), "b", false, std::chrono::seconds(9), remove);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::unavailable);
 }
 
 TEST(Lock, GivesUpAfterItsTimeout) {
@@ -114,6 +136,15 @@ TEST_F(Hooks, OneThatFailsStopsBeforeTheChange) {
   }
 }
 
+TEST_F(Hooks, AreEndedByASignalAndTheLastOnesRunStill) {
+  api::ChangeOptions options;
+  options.hooks.apply_start = {{"sh", {"-c", "kill -INT $PPID; exec sleep 100"}, {}, ""}};
+  options.hooks.apply_exit = {hook("exit")};
+  EXPECT_EXIT((void)world_.apply(world_.cut("[0]", R"("3g.40gb": 1)", options)), testing::KilledBySignal(SIGINT), "");
+  EXPECT_EQ(log(), "exit here\n");
+  EXPECT_EQ(world_.draw(0), "off");
+}
+
 TEST_F(Hooks, NoneRunsForARequestThatMakesNoSense) {
   api::ChangeOptions options;
   options.hooks.apply_start = {hook("start")};
@@ -161,6 +192,32 @@ TEST(Reset, CommandThatFailsGetsTheOldLayoutBack) {
               Contains("no luck with " + state.gpus[0].pci_bus_id + "," + state.gpus[1].pci_bus_id));
   EXPECT_EQ(draw(state.gpus[0]), "off");
   EXPECT_EQ(draw(state.gpus[1]), "off");
+}
+
+TEST(Reset, ThatDoesNothingIsNoticed) {
+  EmulatedWorld world("dgx-a100");
+  world.options.reset_command = {"true"};
+  const auto failed = world.apply(world.cut("[0]", R"("1g.5gb": 7)"));
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::driver);
+  EXPECT_THAT(failed.error().message, HasSubstr("MIG mode is still off"));
+  EXPECT_EQ(world.draw(0), "off");
+}
+
+// The signal waits until the old layout is back and then ends the process as it would have.
+TEST(Interrupted, ApplyGoesBackToTheOldLayout) {
+  EmulatedWorld world("a30x2");
+  world.must_apply(world.cut("all", "1g.6gb: 4"));
+  const std::string before = world.draw(0) + world.draw(1);
+  for (const char* where : {"begin", "destroy_gpu_instance", "create_gpu_instance", "create_compute"}) {
+    world.options.on_event = [&, sent = false](std::string_view what) mutable {
+      if (what == where && !std::exchange(sent, true)) ::kill(::getpid(), SIGTERM);
+    };
+    EXPECT_EXIT((void)world.apply(world.cut("all", "2g.12gb: 2")), testing::KilledBySignal(SIGTERM), "") << where;
+    world.options.on_event = {};
+    EXPECT_EQ(world.draw(0) + world.draw(1), before) << where;
+    EXPECT_THAT(value(world.open()->status()).notes, IsEmpty()) << where;
+  }
 }
 
 TEST(Recovery, AfterARebootTheApplyIsFinished) {
@@ -247,6 +304,20 @@ TEST(Ledger, ThatIsDamagedIsToldClearly) {
     EXPECT_THAT(code.message, HasSubstr("the database is damaged"));
     EXPECT_THAT(code.message, HasSubstr(ledger_file(world.options).string()));
   }
+}
+
+TEST(Ledger, OfANegativeVersionOrThatIsNoFileIsToldClearly) {
+  EmulatedWorld world("a30x2");
+  world.must_apply(world.cut("[0]", ""));
+  const auto file = ledger_file(world.options);
+  ASSERT_TRUE(value(Database::open(file, Database::Access::write, std::vector<std::string_view>{""}))
+                  .run("PRAGMA user_version = -1"));
+  EXPECT_THAT(world.apply(world.cut("[0]", "")).error().message, HasSubstr("the database is damaged"));
+  EXPECT_THAT(world.open()->status().error().message, HasSubstr("the database is damaged"));
+  std::filesystem::remove(file);
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  EXPECT_THAT(world.apply(world.cut("[0]", "")).error().message, HasSubstr("found no regular file"));
+  EXPECT_THAT(world.open()->status().error().message, HasSubstr("found no regular file"));
 }
 
 TEST(Check, CountsPerProfileAndNamesEveryDifference) {

@@ -41,7 +41,10 @@ T value(Result<T> result) {
 
 class Recorder final : public Progress {
  public:
-  void step(int, int, std::string_view what) override { steps.emplace_back(what); }
+  void step(int done, int total, std::string_view what) override {
+    EXPECT_LE(done, total) << what;
+    steps.emplace_back(what);
+  }
   void note(std::string_view line) override { notes.emplace_back(line); }
   std::vector<std::string> steps, notes;
 };

@@ -30,10 +30,7 @@ class Explainer {
     auto details = obstacles();
     const auto help = cheapest_help();
     auto message = fmt::format("{} {} not fit now: {}", asked(), total_asked() == 1 ? "does" : "do", shortage());
-    if (help) {
-      message += "; " + *help;
-      details.push_back(*help);
-    }
+    if (help) message += "; " + *help;
     return Error{ErrorCode::no_space, std::move(message), std::move(details)};
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -32,21 +33,22 @@ bool can_pack(std::span<const Gpu> gpus, std::span<const DemandItem> demand) {
   return problem && feasible(*problem);
 }
 
+void append(std::vector<std::string>& lines, std::vector<std::string> more) {
+  lines.insert(lines.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
 class Explainer {
  public:
   Explainer(std::span<const Gpu> gpus, std::span<const DemandItem> demand, const PackProblem& problem)
       : gpus_(gpus), demand_(demand), problem_(problem) {}
 
   Error explain() const {
-    if (!can_pack(emptied(), demand_)) return impossible();
+    if (!can_pack(switched_on(emptied()), demand_)) return impossible();
     auto details = per_item(gpus_);
-    const auto blocking = in_the_way();
-    details.insert(details.end(), blocking.begin(), blocking.end());
+    append(details, in_the_way());
+    append(details, taking_no_part());
     auto message = fmt::format("{} {} not fit on this node now", asked(), total() == 1 ? "does" : "do");
-    if (const auto help = cheapest_help()) {
-      message += "; " + *help;
-      details.push_back(*help);
-    }
+    if (const auto help = cheapest_help()) message += "; " + *help;
     return Error{ErrorCode::no_space, std::move(message), std::move(details)};
   }
 
@@ -70,6 +72,30 @@ class Explainer {
     return empty;
   }
 
+  // The same GPUs, with MIG mode on where it only is off.
+  static std::vector<Gpu> switched_on(std::vector<Gpu> gpus) {
+    for (auto& gpu : gpus)
+      if (is_off(gpu)) gpu.mode = layout::MigMode{true, true};
+    return gpus;
+  }
+  static bool is_off(const Gpu& gpu) { return !gpu.fault && gpu.mode && !gpu.mode->current; }
+
+  // Why some GPUs are left out, alike ones on one line.
+  std::vector<std::string> taking_no_part() const {
+    std::vector<std::pair<std::string, std::vector<int>>> reasons;
+    for (const auto& gpu : gpus_) {
+      if (!gpu.fault && gpu.mode && gpu.mode->current) continue;
+      const std::string why = gpu.fault ? *gpu.fault : gpu.mode ? "MIG mode is off" : "no MIG on this board";
+      const auto known = std::ranges::find(reasons, why, [](const auto& reason) { return reason.first; });
+      (known == reasons.end() ? reasons.emplace_back(why, std::vector<int>{}) : *known).second.push_back(gpu.index);
+    }
+    std::vector<std::string> lines;
+    for (const auto& [why, indices] : reasons)
+      lines.push_back(
+          fmt::format("{} {} no part: {}", layout::gpu_names(indices), indices.size() == 1 ? "takes" : "take", why));
+    return lines;
+  }
+
   Error impossible() const {
     std::string why;
     for (const auto& item : demand_)
@@ -77,11 +103,7 @@ class Explainer {
     if (problem_.bins.empty()) why = "; no GPU has MIG mode on and works";
     if (why.empty()) why = "; even with every instance gone there are too few places";
     auto details = per_item(emptied());
-    for (const auto& gpu : gpus_) {
-      if (gpu.fault) details.push_back(fmt::format("{} takes no part: {}", gpu_name(gpu), *gpu.fault));
-      if (!gpu.fault && (!gpu.mode || !gpu.mode->current))
-        details.push_back(fmt::format("{} takes no part: MIG mode is off", gpu_name(gpu)));
-    }
+    append(details, taking_no_part());
     return Error{ErrorCode::impossible, fmt::format("{} cannot be on this node{}", asked(), why), std::move(details)};
   }
 
@@ -174,12 +196,15 @@ class Explainer {
                        gpu_name(gpus_[o.gpu]), holders(live));
   }
 
+  // What disturbs nobody comes first.
   std::optional<std::string> cheapest_help() const {
     const auto all = obstacles();
     for (const auto& o : all)
-      if (moving_helps(o))
-        return fmt::format("moving {} elsewhere makes it fit{}", name(o),
-                           o.movable ? "" : ", once its holder has stopped using it");
+      if (o.movable && moving_helps(o)) return fmt::format("moving {} elsewhere makes it fit", name(o));
+    if (auto switching = switching_on()) return switching;
+    for (const auto& o : all)
+      if (!o.movable && moving_helps(o))
+        return fmt::format("moving {} elsewhere makes it fit, once its holder has stopped using it", name(o));
     for (const auto& o : all)
       if (can_pack(without({&o, 1}), demand_)) return fmt::format("releasing {} makes it fit", name(o));
     if (all.size() * all.size() / 2 <= kMaxPairs)
@@ -188,6 +213,27 @@ class Explainer {
           if (can_pack(without(std::array{all[i], all[j]}), demand_))
             return fmt::format("releasing {} and {} makes it fit", name(all[i]), name(all[j]));
     return releasing_several(all);
+  }
+
+  // The fewest GPUs on which nothing runs whose MIG mode must be turned on, the last ones first left out.
+  std::optional<std::string> switching_on() const {
+    std::vector<Gpu> gpus(gpus_.begin(), gpus_.end());
+    std::vector<std::size_t> switched;
+    for (std::size_t g = 0; g < gpus.size(); ++g) {
+      if (!is_off(gpus[g]) || !gpus[g].processes.empty()) continue;
+      gpus[g].mode = layout::MigMode{true, true};
+      switched.push_back(g);
+    }
+    if (switched.empty() || !can_pack(gpus, demand_)) return std::nullopt;
+    std::vector<int> needed;
+    for (std::size_t i = switched.size(); i-- > 0;) {
+      const auto g = switched[i];
+      gpus[g].mode = gpus_[g].mode;
+      if (can_pack(gpus, demand_)) continue;
+      gpus[g].mode = layout::MigMode{true, true};
+      needed.insert(needed.begin(), gpus[g].index);
+    }
+    return fmt::format("turning MIG mode on on {} makes it fit", layout::gpu_names(needed));
   }
 
   // All gone it fits; the largest and least movable ones come back while it still does.
@@ -199,7 +245,7 @@ class Explainer {
     }
     std::vector<std::string> names;
     for (const auto& o : gone) names.push_back(name(o));
-    if (names.empty()) return std::nullopt;
+    if (names.empty() || !can_pack(without(gone), demand_)) return std::nullopt;
     return fmt::format("releasing {} makes it fit", join(names, ", "));
   }
 

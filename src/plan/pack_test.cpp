@@ -322,13 +322,28 @@ TEST(Pack, GpusWithoutMigModeOrWithAFaultTakeNoPart) {
   auto gpus = node(board, 3);
   gpus[0].mode = layout::MigMode{false, false};
   gpus[1].fault = "lost";
-  const std::vector<DemandItem> two{item(gpus, k7g, 2)};
-  const auto plan = pack(gpus, two);
+  const std::vector<DemandItem> three{item(gpus, k7g, 3)};
+  const auto plan = pack(gpus, three);
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().code, ErrorCode::impossible);
-  EXPECT_THAT(plan.error().details, Contains("7g.80gb: 2 asked, 1 fit when nothing else is asked"));
+  EXPECT_THAT(plan.error().details, Contains("7g.80gb: 3 asked, 1 fit when nothing else is asked"));
   EXPECT_THAT(plan.error().details, Contains("GPU 0 takes no part: MIG mode is off"));
   EXPECT_THAT(plan.error().details, Contains("GPU 1 takes no part: lost"));
+}
+
+TEST(Pack, WhatFitsOnceMigModeIsOnIsPossible) {
+  const auto board = a100();
+  auto gpus = node(board, 5);
+  for (const std::size_t off : {1U, 2U, 3U}) gpus[off].mode = layout::MigMode{false, false};
+  gpus[1].processes.emplace_back();
+  const std::vector<DemandItem> three{item(gpus, k7g, 3)};
+  const auto plan = pack(gpus, three);
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().code, ErrorCode::no_space);
+  EXPECT_THAT(plan.error().message, HasSubstr("turning MIG mode on on GPU 2 makes it fit"));
+  EXPECT_THAT(plan.error().details, Contains("GPUs 1-3 take no part: MIG mode is off"));
+  const std::vector<DemandItem> five{item(gpus, k7g, 5)};
+  EXPECT_EQ(pack(gpus, five).error().code, ErrorCode::no_space);
 }
 
 TEST(Pack, NoSpaceNamesHoldersAndTheMoveThatHelps) {
@@ -352,6 +367,7 @@ TEST(Pack, NoSpaceSaysWhatToReleaseWhenMovesDoNotHelp) {
   const auto plan = pack(gpus, demand);
   ASSERT_FALSE(plan);
   EXPECT_THAT(plan.error().message, HasSubstr("releasing 3g.40gb@4 of GPU 0 (lease alice) makes it fit"));
+  EXPECT_THAT(plan.error().details, Not(Contains(HasSubstr("makes it fit"))));
 }
 
 TEST(Pack, BadDemandIsRefused) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "plan/compute_fit.h"
@@ -76,24 +77,37 @@ Matched match_pinned(const layout::Gpu& gpu, std::span<const WantedInstance> wan
   return matched;
 }
 
+// How the target can come to pass although these are there.
+std::string way_out(const Matched& matched) {
+  const auto any = [&](bool foreign) {
+    return std::ranges::any_of(matched.unmatched_pinned, [&](const GpuInstance* live) {
+      return std::ranges::any_of(
+          live->pins, [&](const layout::Pin& pin) { return (pin.reason == layout::Pin::Reason::foreign) == foreign; });
+    });
+  };
+  const bool one = matched.unmatched_pinned.size() == 1;
+  std::string out = fmt::format("add {} to the target, or ", one ? "it" : "them");
+  if (any(false)) out += one ? "wait until its holder is done" : "wait until their holders are done";
+  if (any(false) && any(true)) out += " and ";
+  if (any(true)) out += "take over what Partita did not make with --adopt";
+  return out;
+}
+
 Error pinned_missing(const layout::Gpu& gpu, const Matched& matched) {
-  std::vector<std::string> details;
+  std::vector<std::string> details;  // only what the message does not say
   std::vector<std::string> names;
   for (const auto* live : matched.unmatched_pinned) {
     const auto name = layout::name_at(*gpu.board, live->profile, live->placement.start);
     const auto& profile = gpu.board->profiles[static_cast<std::size_t>(live->profile)];
     std::vector<int> compute;
     for (const auto& ci : live->compute) compute.push_back(ci.profile);
-    const bool profile_wanted = std::ranges::count(matched.rest, live->profile, &WantedInstance::profile) > 0;
     names.push_back(fmt::format("{} ({})", name, holders(*live)));
-    details.push_back(fmt::format("{} on {} is held by {}; the target {}", name, gpu_name(gpu), holders(*live),
-                                  profile_wanted
-                                      ? "wants its compute instances changed from " + compute_names(profile, compute)
-                                      : "does not include it"));
+    if (std::ranges::count(matched.rest, live->profile, &WantedInstance::profile) > 0)
+      details.push_back(fmt::format("{}: the target wants its compute instances changed from {}", name,
+                                    compute_names(profile, compute)));
   }
   return Error{ErrorCode::busy,
-               fmt::format("{}: the target would touch {}; add {} to the target, or wait until its holder is done",
-                           gpu_name(gpu), join(names, ", "), names.size() == 1 ? "it" : "them"),
+               fmt::format("{}: the target would touch {}; {}", gpu_name(gpu), join(names, ", "), way_out(matched)),
                std::move(details)};
 }
 
@@ -112,8 +126,8 @@ Error fixed_starts_blocked(const layout::Gpu& gpu, const Geometry& geometry, std
                                     layout::name_at(*gpu.board, live.profile, live.placement.start), holders(live)));
     }
   }
-  const auto what = details.empty() ? "the asked starts leave no place for the rest"
-                                    : "the asked starts are taken: " + join(details, ", ");
+  std::string what = details.empty() ? "the asked starts leave no place for the rest" : "the asked starts are taken";
+  if (details.size() == 1) what += ": " + std::exchange(details, {}).front();
   return Error{ErrorCode::no_space,
                fmt::format("{}: the target does not fit: {}; without fixed starts it fits", gpu_name(gpu), what),
                std::move(details)};

@@ -324,10 +324,26 @@ TEST(Transition, APinnedInstanceOutsideTheTargetIsBusyAndNamed) {
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().code, ErrorCode::busy);
   EXPECT_THAT(plan.error().message, HasSubstr("GPU 3"));
-  EXPECT_THAT(plan.error().message, HasSubstr("4g.40gb@0 (pid 4711 (python))"));
+  EXPECT_THAT(plan.error().message, HasSubstr("4g.40gb@0 (pid 4711 (python)); add it to the target, or wait until"));
+  EXPECT_TRUE(plan.error().details.empty());  // the message says it all
   const auto forced = transition(gpu, geometry, want_counts(board, {1, 0, 0, 0, 0, 0, 0}), true);
   ASSERT_TRUE(forced);
   EXPECT_EQ(forced->gpu_instances_destroyed, 2);
+}
+
+TEST(Transition, WhatIsForeignIsTakenOverNotWaitedFor) {
+  using namespace test;
+  const auto board = a100();
+  const Geometry geometry(board);
+  auto gpu = TestGpu(board, 3).with(k4g, 0);
+  gpu.edit().instances[0].pins.push_back({layout::Pin::Reason::foreign, "not made by partita"});
+  const auto wanted = want_counts(board, {1, 0, 0, 0, 0, 0, 0});
+  EXPECT_EQ(transition(gpu, geometry, wanted).error().message,
+            "GPU 3: the target would touch 4g.40gb@0 (not made by partita); add it to the target, or take over what "
+            "Partita did not make with --adopt");
+  gpu.edit().instances[0].pins.push_back({layout::Pin::Reason::busy, "pid 7"});
+  EXPECT_THAT(transition(gpu, geometry, wanted).error().message,
+              HasSubstr("or wait until its holder is done and take over what Partita did not make with --adopt"));
 }
 
 TEST(Transition, ComputeInstancesOfAPinnedInstanceStay) {

@@ -1,7 +1,6 @@
 #include "two_opinions.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <set>
@@ -47,18 +46,9 @@ TwoOpinions::TwoOpinions(catalog::Catalog& catalog, const std::string& board, co
   emulator::NodeSpec spec = need(emulator::compile(catalog, file, "test", "test"));
   spec.files = false;
   if (falsify) falsify(spec.gpus[0]);
-  std::string pattern = (std::filesystem::temp_directory_path() / "partita-agreement-XXXXXX").string();
-  if (!::mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder");
-  folder_ = pattern;
-  if (const Result<void> made = emulator::Engine::create(folder_, spec); !made)
+  if (const Result<void> made = emulator::Engine::create(folder_.path(), spec); !made)
     throw std::runtime_error(made.error().message);
-  engine_ = need(emulator::Engine::open(folder_));
-}
-
-TwoOpinions::~TwoOpinions() {
-  engine_.reset();
-  std::error_code none;
-  std::filesystem::remove_all(folder_, none);
+  engine_ = need(emulator::Engine::open(folder_.path()));
 }
 
 int TwoOpinions::id_of(int profile) const {

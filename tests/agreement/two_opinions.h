@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/test_folder.h"
 #include "catalog/board.h"
 #include "catalog/catalog.h"
 #include "emulator/engine/engine.h"
@@ -34,7 +35,6 @@ class TwoOpinions {
   // `settings`: more keys of the node file's entry, "mirrored: true". `falsify` changes the driver's rules.
   TwoOpinions(catalog::Catalog& catalog, const std::string& board, const std::string& settings,
               const std::function<void(emulator::GpuSpec&)>& falsify = nullptr);
-  ~TwoOpinions();
   TwoOpinions(const TwoOpinions&) = delete;
   TwoOpinions& operator=(const TwoOpinions&) = delete;
 
@@ -69,7 +69,7 @@ class TwoOpinions {
   emulator::GpuInstanceState instance_at(const plan::Placed& placed) const;
   layout::Gpu as_layout(const std::vector<bool>& pinned) const;
 
-  std::filesystem::path folder_;
+  TestFolder folder_;
   std::shared_ptr<const catalog::Board> board_;
   std::unique_ptr<plan::Geometry> geometry_;
   std::optional<emulator::Engine> engine_;

@@ -3,6 +3,8 @@
 
 A case file begins with comment lines (#) that say what it shows, then has sections:
 
+    --- foreign         the case loads the emulated library into a program that is not Partita's (which cannot be done
+                        with a sanitized one)
     --- file NAME       a file in the case's folder
     --- given           shell lines that set things up; they must succeed
     --- run             shell lines whose outcome is checked; may be repeated, each with its own expectations
@@ -14,7 +16,7 @@ In stdout and stderr a line "..." stands for any number of lines, "..." in a lin
 <MIG-UUID>, <GPU>, <PID>, <DIR> and <N> for what changes from run to run. The folder is <DIR>, the nodes are in
 <DIR>/nodes. Processes that a case starts are ended with it.
 
-    run.py --partita build/release/bin/partita [--update] [--jobs N] [NAME...]
+    run.py --partita build/release/bin/partita [--update] [--jobs N] [--foreign only|without] [NAME...]
 
 --update writes what was found into the files, to be read before it is committed.
 """
@@ -40,7 +42,7 @@ PLACEHOLDERS = {
     "<PID>": r"\d+",
     "<N>": r"\d+",
 }
-SECTIONS = ("file", "given", "run", "exit", "stdout", "stderr")
+SECTIONS = ("foreign", "file", "given", "run", "exit", "stdout", "stderr")
 TIMEOUT_S = 60
 
 
@@ -53,6 +55,7 @@ class Case:
     def __init__(self, path):
         self.path = path
         self.lines = path.read_text(encoding="utf-8").splitlines()
+        self.foreign = False
         self.files = []  # (name, text)
         self.steps = []  # ("given", text) or ("run", Step)
         self.read()
@@ -66,7 +69,9 @@ class Case:
             if kind not in SECTIONS:
                 raise ValueError(f"{self.path}:{start + 1}: no section \"{kind}\"")
             text = "".join(line + "\n" for line in self.lines[start + 1 : end])
-            if kind == "file":
+            if kind == "foreign":
+                self.foreign = True
+            elif kind == "file":
                 self.files.append((name, text))
             elif kind == "given":
                 self.steps.append(("given", text))
@@ -226,11 +231,14 @@ def main():
     parser.add_argument("--partita", required=True, type=lambda text: pathlib.Path(text).resolve())
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--foreign", choices=["only", "without"])
     parser.add_argument("names", nargs="*", help="only cases whose name has one of these")
     options = parser.parse_args()
     if not os.access(options.partita, os.X_OK):
         sys.exit(f"run.py: no program {options.partita}")
     paths = [p for p in sorted(HERE.glob("*.case")) if not options.names or any(name in p.stem for name in options.names)]
+    if options.foreign:
+        paths = [p for p in paths if Case(p).foreign == (options.foreign == "only")]
     if not paths:
         sys.exit("run.py: no case matches")
     failed = 0

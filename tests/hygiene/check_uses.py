@@ -8,6 +8,7 @@ import re
 import sys
 
 TEST_EXTRAS = {"catalog", "emulator/control"}
+SLOW_HEADERS = ("nlohmann/json.hpp", "CLI/", "httplib")
 
 
 def may_use_table(architecture: str) -> dict[str, set[str]]:
@@ -41,14 +42,18 @@ def check_includes(src: pathlib.Path, table) -> list[str]:
         in_test = re.search(r"_test\.cpp$|/test_[a-z_]+\.(h|cpp)$|/test_programs/", relative)
         allowed = table[folder] | {folder} | (TEST_EXTRAS if in_test else set())
         for number, line in enumerate(file.read_text().splitlines(), 1):
-            include = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+            include = re.match(r"\s*#\s*include\s*([\"<])([^\">]+)[\">]", line)
             if not include:
                 continue
-            target = folder_of(include[1], table)
-            if include[1].endswith(".inc"):  # written by the build
+            written, path = include.groups()
+            if written == "<" and file.suffix == ".h" and path.startswith(SLOW_HEADERS):
+                wrong.append(f"src/{relative}:{number}: <{path}> costs seconds in every file: include it in a .cpp")
+            target = folder_of(path, table)
+            if path.endswith(".inc"):  # written by the build
                 continue
             if target is None:
-                wrong.append(f'src/{relative}:{number}: "{include[1]}" is no path from src/')
+                if written == '"':
+                    wrong.append(f'src/{relative}:{number}: "{path}" is no path from src/')
             elif target not in allowed:
                 wrong.append(f"src/{relative}:{number}: {folder} may not use {target}")
     return wrong

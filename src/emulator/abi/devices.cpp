@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "emulator/abi/guard.h"
-#include "emulator/abi/pci_address.h"
+#include "emulator/abi/pci_info.h"
 #include "emulator/engine/uuid.h"
 
 using namespace partita::emulator::abi;

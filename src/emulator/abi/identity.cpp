@@ -3,7 +3,7 @@
 
 #include "emulator/abi/guard.h"
 #include "emulator/abi/mig_index.h"
-#include "emulator/abi/pci_address.h"
+#include "emulator/abi/pci_info.h"
 #include "emulator/engine/uuid.h"
 
 using namespace partita::emulator::abi;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "emulator/abi/guard.h"
-#include "emulator/abi/pci_address.h"
+#include "emulator/abi/pci_info.h"
 
 using namespace partita::emulator::abi;
 using namespace partita::emulator;

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/file.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "emulator/control/bus_id.h"
@@ -66,9 +66,9 @@ Result<DeviceAt> by_index(const Engine& engine, std::string_view text, std::size
   return no_such_device(engine, text, fmt::format("GPU {} has {} now", gpu, count_of(devices.size(), "MIG device")));
 }
 
-std::string process_name(pid_t pid) {
-  const Result<std::string> name = read_file(fmt::format("/proc/{}/comm", pid), 4096);
-  return name ? fmt::format("pid {} ({})", pid, trim(*name)) : fmt::format("pid {}", pid);
+std::string process_text(pid_t pid) {
+  const std::string name = process_name(pid);
+  return name.empty() ? fmt::format("pid {}", pid) : fmt::format("pid {} ({})", pid, name);
 }
 
 const ProfileSpec* profile_of(const GpuSpec& gpu, const GpuInstanceState& instance) {
@@ -137,7 +137,7 @@ std::vector<std::string> holders(const Engine& engine, const std::vector<int>& g
   for (const int gpu : gpus)
     for (const GpuState state = engine.gpu(gpu); const HolderState& holder : state.holders)
       lines.push_back(fmt::format("{}: {}, {}", describe(engine, {gpu, holder.gpu_instance, holder.compute_instance}),
-                                  process_name(holder.pid), to_string(Bytes{holder.memory_bytes})));
+                                  process_text(holder.pid), to_string(Bytes{holder.memory_bytes})));
   return lines;
 }
 

@@ -33,9 +33,7 @@ std::optional<At> member(const At& parent, std::string_view key) {
   return At{parent.place.at(key), node};
 }
 
-std::unexpected<Error> wrong(const At& at, std::string_view message) {
-  return std::unexpected(yaml_error(at.place, *at.node, message));
-}
+std::unexpected<Error> wrong(const At& at, std::string_view message) { return yaml_fail(at.place, *at.node, message); }
 
 bool is_version(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos && text.front() != '.' &&

@@ -234,14 +234,15 @@ Result<void> stop(std::string_view name) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) return std::unexpected(no_such_node(name));
   const NodesLock lock = TRY(NodesLock::take(nodes_folder()));
+  if (!fs::is_directory(folder, error)) return std::unexpected(no_such_node(name));
   if (Result<Engine> engine = Engine::open(folder)) {  // a node whose state is damaged can be removed, too
     std::vector<int> all(engine->spec().gpus.size());
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
-    if (std::vector<std::string> in_use = holders(*engine, all); !in_use.empty())
-      return fail(
-          ErrorCode::busy,
-          fmt::format("emulated node {} is in use by {}; end them first", name, count_of(in_use.size(), "process")),
-          std::move(in_use));
+    if (std::vector<std::string> in_use = holders(*engine, all); !in_use.empty()) {
+      std::string message =
+          fmt::format("emulated node {} is in use by {}; end them first", name, count_of(in_use.size(), "process"));
+      return fail(ErrorCode::busy, std::move(message), std::move(in_use));
+    }
   }
   fs::rename(folder, leaving, error);
   if (error) return cannot("remove", folder, error.value());

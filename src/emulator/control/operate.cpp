@@ -1,6 +1,7 @@
 // What happens to a running node: reboot, reset, holds, faults.
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <set>
 #include <system_error>
 
+#include "base/process.h"
 #include "base/text.h"
 #include "emulator/control/control.h"
 #include "emulator/control/device_name.h"
@@ -21,6 +23,17 @@ namespace {
 
 Result<Engine> open_node(std::string_view name) {
   const EmulatedNode node = TRY(find(name));
+  return Engine::open(node.folder);
+}
+
+// For what only the machine's owner can do; every process on the node may write its state, so the folder tells.
+Result<Engine> open_own_node(std::string_view name) {
+  const EmulatedNode node = TRY(find(name));
+  struct stat folder{};
+  if (::geteuid() != 0 && ::stat(node.folder.c_str(), &folder) == 0 && folder.st_uid != ::geteuid())
+    return fail(ErrorCode::denied, fmt::format("emulated node {} belongs to another user (uid {}); start one of your "
+                                               "own: PARTITA_EMULATED_ROOT names the folder for emulated nodes",
+                                               name, folder.st_uid));
   return Engine::open(node.folder);
 }
 
@@ -52,12 +65,13 @@ Result<std::vector<int>> choose(const NodeSpec& node, const std::vector<std::str
 }  // namespace
 
 Result<void> reboot(std::string_view name) {
-  TRY(open_node(name)).reboot();
+  const NvmlReturn answer = TRY(open_own_node(name)).reboot();
+  if (answer != kSuccess) return refused("reboot", answer);
   return {};
 }
 
 Result<void> reset(std::string_view name, const std::vector<std::string>& gpus) {
-  Engine engine = TRY(open_node(name));
+  Engine engine = TRY(open_own_node(name));
   const std::vector<int> chosen = TRY(choose(engine.spec(), gpus));
   if (const std::vector<std::string> missing = missing_peers(engine.spec(), chosen); !missing.empty())
     return fail(
@@ -67,14 +81,14 @@ Result<void> reset(std::string_view name, const std::vector<std::string>& gpus) 
   if (answer == kSuccess) return {};
   if (answer != kInUse) return refused("reset", answer);
   std::vector<std::string> in_use = holders(engine, chosen);
-  return fail(ErrorCode::busy,
-              fmt::format("cannot reset: in use by {}; end them first", count_of(in_use.size(), "process")),
-              std::move(in_use));
+  std::string message = fmt::format("cannot reset: in use by {}; end them first", count_of(in_use.size(), "process"));
+  return fail(ErrorCode::busy, std::move(message), std::move(in_use));
 }
 
 Result<void> lose(std::string_view name, std::string_view gpu, bool lost) {
-  Engine engine = TRY(open_node(name));
-  engine.set_lost(TRY(find_gpu(engine.spec(), gpu)), lost);
+  Engine engine = TRY(open_own_node(name));
+  const NvmlReturn answer = engine.set_lost(TRY(find_gpu(engine.spec(), gpu)), lost);
+  if (answer != kSuccess) return refused("lose", answer);
   return {};
 }
 
@@ -102,7 +116,7 @@ Result<void> hold(std::string_view name, std::string_view device, pid_t pid, Byt
 }
 
 Result<void> add_fault(std::string_view name, const Fault& fault) {
-  Engine engine = TRY(open_node(name));
+  Engine engine = TRY(open_own_node(name));
   const int gpus = static_cast<int>(engine.spec().gpus.size());
   if (!is_nvml_function(fault.function))
     return fail(ErrorCode::invalid, fmt::format("{} is no NVML function; expected a name such as "
@@ -112,13 +126,16 @@ Result<void> add_fault(std::string_view name, const Fault& fault) {
     return fail(ErrorCode::invalid, fmt::format("expected at least 1 call to fail, found {}", fault.calls));
   if (fault.gpu && (*fault.gpu < 0 || *fault.gpu >= gpus))
     return fail(ErrorCode::not_found, fmt::format("emulated node {} has no GPU {}; it has {}", name, *fault.gpu, gpus));
-  if (engine.add_fault(fault.function, fault.nvml_return, fault.calls, fault.gpu.value_or(-1)) != kSuccess)
+  const NvmlReturn answer = engine.add_fault(fault.function, fault.nvml_return, fault.calls, fault.gpu.value_or(-1));
+  if (answer == kInsufficientResources)
     return fail(ErrorCode::unavailable, fmt::format("emulated node {} has too many faults; clear them first", name));
+  if (answer != kSuccess) return refused("add a fault", answer);
   return {};
 }
 
 Result<void> clear_faults(std::string_view name) {
-  TRY(open_node(name)).clear_faults();
+  const NvmlReturn answer = TRY(open_own_node(name)).clear_faults();
+  if (answer != kSuccess) return refused("clear faults", answer);
   return {};
 }
 
@@ -127,11 +144,10 @@ Result<std::filesystem::path> library_path() {
     if (::access(given, R_OK) == 0) return std::filesystem::path(given);
     return fail(ErrorCode::unavailable, fmt::format("PARTITA_EMULATOR_LIBRARY names {}, which cannot be read", given));
   }
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path program = TRY(own_program());
   const std::filesystem::path library =
       (program.parent_path() / "../lib/partita/emulator/libnvidia-ml.so.1").lexically_normal();
-  if (!error && std::filesystem::exists(library, error)) return library;
+  if (std::error_code none; std::filesystem::exists(library, none)) return library;
   return fail(ErrorCode::unavailable,
               fmt::format("the emulated driver's library is missing: expected {}; install Partita whole, or set "
                           "PARTITA_EMULATOR_LIBRARY",

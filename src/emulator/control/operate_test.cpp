@@ -1,6 +1,7 @@
 // What happens to a running node.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <vector>
 
@@ -133,6 +134,16 @@ TEST_F(Operate, HoldNeedsALivingProcess) {
   EXPECT_EQ(hold("nowhere", "0", ::getpid(), gib(1)).error().code, ErrorCode::not_found);
 }
 
+TEST_F(Operate, RefusalsCountTheProcessesInTheWay) {
+  started("a30x2");
+  const Child one, two;
+  ASSERT_TRUE(hold("lab", "0", one.pid(), mib(10)));
+  EXPECT_THAT(reset("lab", {"0"}).error().message, HasSubstr("in use by 1 process;"));
+  ASSERT_TRUE(hold("lab", "0", two.pid(), mib(10)));
+  EXPECT_THAT(reset("lab", {"0"}).error().message, HasSubstr("in use by 2 processes;"));
+  EXPECT_THAT(stop("lab").error().message, HasSubstr("in use by 2 processes;"));
+}
+
 TEST_F(Operate, ResetTakesGroupsWhole) {
   const Engine engine = started("hgx-a100-4");
   const Result<void> split = reset("lab", {"0", "41:00.0"});
@@ -180,6 +191,33 @@ TEST_F(Operate, FaultsAreAddedAndCleared) {
             ErrorCode::invalid);
   EXPECT_EQ(add_fault("lab", {.function = "*", .nvml_return = 10, .calls = 1, .gpu = 2}).error().code,
             ErrorCode::not_found);
+}
+
+// How many of what only the owner may do are denied to a user who is somebody else.
+int denied_to_nobody(const std::string& node) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::setresuid(65534, 65534, 65534) != 0) ::_exit(99);
+    const Result<void> answers[] = {reboot(node), reset(node, {}), lose(node, "0", true),
+                                    add_fault(node, {"nvmlInit_v2", 19, 1, {}}), clear_faults(node)};
+    int denied = 0;
+    for (const auto& answer : answers) denied += !answer && answer.error().code == ErrorCode::denied;
+    ::_exit(denied);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WEXITSTATUS(status);
+}
+
+TEST_F(Operate, OnlyTheOwnerOfANodeBreaksIt) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to be somebody else";
+  const EmulatedNode node = *start(catalog_, "a30x2");
+  ASSERT_EQ(::chmod(root_.path().c_str(), 0755), 0);
+  EXPECT_EQ(denied_to_nobody("a30x2"), 5);
+  // His own, but on a medium that cannot be written: that is no success either.
+  ASSERT_EQ(::chown(node.folder.c_str(), 65534, 65534), 0);
+  ASSERT_EQ(::chmod((node.folder / "state").c_str(), 0444), 0);
+  EXPECT_EQ(denied_to_nobody("a30x2"), 5);
 }
 
 TEST(BusId, IsReadInAllSpellings) {

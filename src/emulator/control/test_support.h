@@ -8,40 +8,19 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <stdexcept>
-#include <string>
-#include <string_view>
+#include <utility>
 
+#include "base/test_folder.h"
 #include "catalog/catalog.h"
 
 namespace partita::emulator {
 
 // PARTITA_EMULATED_ROOT is a new folder for the life of this.
-class TemporaryRoot {
+class TemporaryRoot : public TestFolder {
  public:
-  TemporaryRoot() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "partita-control-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-    ::setenv("PARTITA_EMULATED_ROOT", path_.c_str(), 1);
-  }
-  ~TemporaryRoot() {
-    ::unsetenv("PARTITA_EMULATED_ROOT");
-    std::error_code none;
-    std::filesystem::remove_all(path_, none);
-  }
-  TemporaryRoot(const TemporaryRoot&) = delete;
-  TemporaryRoot& operator=(const TemporaryRoot&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path write(std::string_view name, std::string_view text) const {
-    std::ofstream(path_ / name) << text;
-    return path_ / name;
-  }
-
- private:
-  std::filesystem::path path_;
+  TemporaryRoot() { ::setenv("PARTITA_EMULATED_ROOT", path().c_str(), 1); }
+  ~TemporaryRoot() { ::unsetenv("PARTITA_EMULATED_ROOT"); }
 };
 
 class Child {

@@ -202,7 +202,7 @@ NvmlReturn Engine::create_gpu_instance(int gpu, int profile_id, std::optional<in
   const ProfileSpec* profile = find_profile(spec, profile_id);
   if (profile == nullptr) return kInvalidArgument;
   StateFile::Transaction turn(*impl_->file);
-  if (!turn) return kDriverNotLoaded;
+  if (!turn) return impl_->why_no_turn();
   GpuRecord& record = turn.gpu(gpu);
   if (record.mig_current == 0) return kNotSupported;
   if (record.instance_count == 0 && whole_gpu_busy(record)) return kInUse;
@@ -224,7 +224,7 @@ NvmlReturn Engine::create_gpu_instance(int gpu, int profile_id, std::optional<in
 NvmlReturn Engine::destroy_gpu_instance(int gpu, int id, std::uint32_t serial) {
   if (const NvmlReturn answer = impl_->refuses_instances(gpu); answer != kSuccess) return answer;
   StateFile::Transaction turn(*impl_->file);
-  if (!turn) return kDriverNotLoaded;
+  if (!turn) return impl_->why_no_turn();
   GpuRecord& record = turn.gpu(gpu);
   const InstanceRecord* instance = record.instance(id);
   if (instance == nullptr || (serial != 0 && instance->serial != serial)) return kNotFound;
@@ -239,7 +239,7 @@ NvmlReturn Engine::create_compute_instance(int gpu, int gi, std::uint32_t gi_ser
   if (const NvmlReturn answer = impl_->refuses_instances(gpu); answer != kSuccess) return answer;
   const GpuSpec& spec = impl_->gpu(gpu);
   StateFile::Transaction turn(*impl_->file);
-  if (!turn) return kDriverNotLoaded;
+  if (!turn) return impl_->why_no_turn();
   GpuRecord& record = turn.gpu(gpu);
   InstanceRecord* instance = record.instance(gi);
   if (instance == nullptr || (gi_serial != 0 && instance->serial != gi_serial)) return kNotFound;
@@ -266,7 +266,7 @@ NvmlReturn Engine::create_compute_instance(int gpu, int gi, std::uint32_t gi_ser
 NvmlReturn Engine::destroy_compute_instance(int gpu, int gi, std::uint32_t gi_serial, int ci, std::uint32_t ci_serial) {
   if (const NvmlReturn answer = impl_->refuses_instances(gpu); answer != kSuccess) return answer;
   StateFile::Transaction turn(*impl_->file);
-  if (!turn) return kDriverNotLoaded;
+  if (!turn) return impl_->why_no_turn();
   GpuRecord& record = turn.gpu(gpu);
   InstanceRecord* instance = record.instance(gi);
   if (instance == nullptr || (gi_serial != 0 && instance->serial != gi_serial)) return kNotFound;

@@ -86,7 +86,7 @@ class Engine {
 
   // Faults: the next `calls` calls of `function` ("*": any) on `gpu` (-1: any) answer `answer`.
   NvmlReturn add_fault(std::string_view function, int answer, int calls, int gpu);
-  void clear_faults();
+  NvmlReturn clear_faults();
   struct FaultRow {
     std::string function;
     int answer = 0, calls = 0, gpu = -1;
@@ -100,8 +100,8 @@ class Engine {
   NvmlReturn reset(const std::vector<int>& gpus);
   // Instances and holders go, the boot id is new, lost GPUs are back; the MIG mode stays where the board keeps it.
   // Faults stay: they are the tester's, not the machine's.
-  void reboot();
-  void set_lost(int gpu, bool lost);
+  NvmlReturn reboot();
+  NvmlReturn set_lost(int gpu, bool lost);
 
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;

@@ -30,6 +30,8 @@ struct Engine::Impl {
   // What stands in the way of any instance change on the GPU: kSuccess, kInvalidArgument, kNotSupported,
   // kNoPermission, kGpuIsLost.
   NvmlReturn refuses_instances(int index) const;
+  // A transaction was not to be had: the state cannot be written by us, or the node is gone.
+  NvmlReturn why_no_turn() const { return file->writable() ? kDriverNotLoaded : kNoPermission; }
 
   // Commits; when instances changed, the files under root/ follow before the lock is given up.
   void commit(StateFile::Transaction& turn, bool instances_changed);

@@ -49,7 +49,7 @@ NvmlReturn Engine::set_mig_mode(int gpu, bool enabled, NvmlReturn& activation) {
   if (impl_->gpu(gpu).units == 0) return kNotSupported;
   if (!impl_->may_change_mode()) return kNoPermission;
   StateFile::Transaction turn(*impl_->file);
-  if (!turn) return kDriverNotLoaded;
+  if (!turn) return impl_->why_no_turn();
   GpuRecord& record = turn.gpu(gpu);
   const std::uint8_t wanted = enabled ? 1 : 0;
   const bool changes = record.mig_current != wanted;
@@ -66,7 +66,7 @@ NvmlReturn Engine::hold(int gpu, int gi, int ci, pid_t pid, std::uint64_t memory
   const auto started = process_start_time(pid);
   if (!started) return kInvalidArgument;
   StateFile::Transaction turn(*impl_->file);
-  if (!turn) return impl_->file->writable() ? kDriverNotLoaded : kNoPermission;
+  if (!turn) return impl_->why_no_turn();
   GpuRecord& record = turn.gpu(gpu);
   if (record.lost != 0) return kGpuIsLost;
   if (gi >= 0) {
@@ -102,7 +102,7 @@ NvmlReturn Engine::reset(const std::vector<int>& gpus) {
   }
   if (!impl_->may_change_mode()) return kNoPermission;
   StateFile::Transaction turn(*impl_->file);
-  if (!turn) return kDriverNotLoaded;
+  if (!turn) return impl_->why_no_turn();
   for (const int index : gpus) {
     if (turn.gpu(index).lost != 0) return kGpuIsLost;
     if (turn.gpu(index).holder_count > 0) return kInUse;
@@ -116,9 +116,9 @@ NvmlReturn Engine::reset(const std::vector<int>& gpus) {
   return kSuccess;
 }
 
-void Engine::reboot() {
+NvmlReturn Engine::reboot() {
   StateFile::Transaction turn(*impl_->file);
-  if (!turn) return;
+  if (!turn) return impl_->why_no_turn();
   for (int index = 0; impl_->has(index); ++index) {
     GpuRecord& record = turn.gpu(index);
     record.mig_current = record.mig_pending =
@@ -128,18 +128,19 @@ void Engine::reboot() {
     drop_instances(record);
   }
   turn.node().boot_id = next_boot_id(turn.node().boot_id);
-  if (!impl_->spec.files) return turn.commit();
-  ++turn.node().change;
+  if (impl_->spec.files) ++turn.node().change;
   turn.commit();
-  impl_->repair_files();  // the boot id is among them
+  if (impl_->spec.files) impl_->repair_files();  // the boot id is among them
+  return kSuccess;
 }
 
-void Engine::set_lost(int gpu, bool lost) {
-  if (!impl_->has(gpu)) return;
+NvmlReturn Engine::set_lost(int gpu, bool lost) {
+  if (!impl_->has(gpu)) return kInvalidArgument;
   StateFile::Transaction turn(*impl_->file);
-  if (!turn) return;
+  if (!turn) return impl_->why_no_turn();
   turn.gpu(gpu).lost = lost ? 1 : 0;
   turn.commit();
+  return kSuccess;
 }
 
 NvmlReturn Engine::add_fault(std::string_view function, int answer, int calls, int gpu) {
@@ -147,7 +148,7 @@ NvmlReturn Engine::add_fault(std::string_view function, int answer, int calls, i
   if (function.empty() || function.size() >= sizeof row.function || calls < 1) return kInvalidArgument;
   if (gpu >= 0 && !impl_->has(gpu)) return kInvalidArgument;
   StateFile::Transaction turn(*impl_->file);
-  if (!turn) return impl_->file->writable() ? kDriverNotLoaded : kNoPermission;
+  if (!turn) return impl_->why_no_turn();
   FaultsRecord& faults = turn.faults();
   if (faults.count == kMaxFaults) return kInsufficientResources;
   std::memcpy(row.function, function.data(), function.size());
@@ -159,11 +160,12 @@ NvmlReturn Engine::add_fault(std::string_view function, int answer, int calls, i
   return kSuccess;
 }
 
-void Engine::clear_faults() {
+NvmlReturn Engine::clear_faults() {
   StateFile::Transaction turn(*impl_->file);
-  if (!turn) return;
+  if (!turn) return impl_->why_no_turn();
   turn.faults() = FaultsRecord{};
   turn.commit();
+  return kSuccess;
 }
 
 std::vector<Engine::FaultRow> Engine::faults() const {

@@ -53,6 +53,17 @@ std::uint64_t check_of(StateHeader header, std::string_view immutable) {
   return checksum(std::string_view(reinterpret_cast<const char*>(&header), sizeof header)) ^ checksum(immutable);
 }
 
+// Never 0, 1 or 2: in a client that has closed those, its messages would go into the state.
+int open_state(const fs::path& path, int mode) {
+  const int fd = ::open(path.c_str(), mode | O_CLOEXEC);
+  if (fd < 0 || fd > 2) return fd;
+  const int moved = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  const int error = errno;
+  ::close(fd);
+  errno = error;
+  return moved;
+}
+
 Result<void> write_all(int fd, std::string_view bytes, const fs::path& path) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
@@ -133,10 +144,10 @@ Result<std::unique_ptr<StateFile>> StateFile::open(const fs::path& folder) {
   std::unique_ptr<StateFile> file(new StateFile);
   file->path_ = folder / "state";
   file->writable_ = true;
-  int fd = ::open(file->path_.c_str(), O_RDWR | O_CLOEXEC);
+  int fd = open_state(file->path_, O_RDWR);
   if (fd < 0 && (errno == EACCES || errno == EROFS || errno == EPERM)) {
     file->writable_ = false;
-    fd = ::open(file->path_.c_str(), O_RDONLY | O_CLOEXEC);
+    fd = open_state(file->path_, O_RDONLY);
   }
   if (fd < 0) return std::unexpected(system_error(file->path_, "cannot open"));
   file->lock_fd_ = fd;  // closed by the destructor from here on
@@ -184,7 +195,7 @@ void StateFile::forget_lock_descriptor() {
 
 bool StateFile::reopen_lock_descriptor() {
   forget_lock_descriptor();
-  lock_fd_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
+  lock_fd_ = open_state(path_, O_RDWR);
   lock_pid_ = ::getpid();
   struct stat info{};
   if (lock_fd_ < 0 || ::fstat(lock_fd_, &info) != 0) return false;
