@@ -1,0 +1,44 @@
+// Studies: a question, and the numbers and words that answer it. A study is a YAML file (docs/studies.md; schema:
+// data/schemas/study.schema.json): data/studies/*.yaml are shipped, users write their own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "catalog/catalog.h"
+#include "predict/constants.h"
+#include "report/report.h"
+
+namespace partita::study {
+
+struct StudyEntry {
+  std::string name;      // "noisy-neighbour"
+  std::string title;
+  std::string question;
+};
+// In the order in which they are best read.
+Result<std::vector<StudyEntry>> shipped_studies();
+// The YAML text of a shipped study; `not_found` with the nearest names.
+Result<std::string_view> shipped_study(std::string_view name);
+
+struct StudyOptions {
+  std::uint64_t seed = 1;                         // the same study and seed give the same report
+  double time_scale = 1;                          // of simulated durations; below 1 for a quick look
+  const predict::Constants* constants = nullptr;  // nullptr: the shipped ones
+  std::string command;                            // shown in the report
+};
+
+// A study's text (`file` is what errors call it) read strictly, checked, computed. `invalid` names file, line and key;
+// what cannot be (a layout that does not fit, a workload too large for its partition, demand beyond capacity) is
+// either such an error or said in the report, never a silent number.
+Result<report::Report> run_study(std::string_view text, const std::string& file, catalog::Catalog& catalog,
+                                 const StudyOptions& options, Progress& progress);
+// A shipped one by name.
+Result<report::Report> run_shipped_study(std::string_view name, catalog::Catalog& catalog, const StudyOptions& options,
+                                         Progress& progress);
+
+}  // namespace partita::study
