@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "onnx/operators.h"
@@ -27,7 +28,7 @@ void note(std::map<std::string, Missing>& missing, const Importer& importer, con
   for (const std::string& input : node.input()) {
     const auto constant = importer.model.constants.find(input);
     if (constant != importer.model.constants.end())
-      entry.weights += constant->second;
+      entry.weights += constant->second.elements;
     else
       entry.activations += importer.shape_of(input).elements();
   }
@@ -52,10 +53,20 @@ void stand_in(Importer& importer, const onnx::NodeProto& node) {
     if (!output.empty()) importer.tensors[output] = importer.graph.source(importer.shape_of(output));
 }
 
-bool shapes_known(const Importer& importer, const onnx::NodeProto& node) {
-  return std::ranges::all_of(node.output(), [&](const std::string& output) {
-    return output.empty() || importer.model.shape(output) != nullptr;
-  });
+// Tensors that some node or the graph's user reads.
+std::set<std::string> read_tensors(const Model& model) {
+  std::set<std::string> out;
+  for (const auto& output : model.proto.graph().output()) out.insert(output.name());
+  for (const onnx::NodeProto* node : model.order) out.insert(node->input().begin(), node->input().end());
+  return out;
+}
+
+// Outputs that nobody reads (the mask of a dropout) need no shape.
+bool shapes_known(const Model& model, const std::set<std::string>& read, const onnx::NodeProto& node) {
+  return node.output_size() > 0 && model.shape(node.output(0)) &&
+         std::ranges::all_of(node.output(), [&](const std::string& output) {
+           return !read.contains(output) || output.empty() || model.shape(output);
+         });
 }
 
 }  // namespace
@@ -66,11 +77,12 @@ Result<Conversion> convert(std::string_view bytes, const std::string& file, cons
   for (const std::string& input : model.inputs)
     importer.tensors[input] = importer.graph.source(importer.shape_of(input));
   std::map<std::string, Missing> missing;
+  const std::set<std::string> read = read_tensors(model);
   for (const onnx::NodeProto& node : join_patterns(model)) {
     const bool constant = std::ranges::all_of(
         node.output(), [&](const std::string& output) { return output.empty() || model.is_constant(output); });
     if (constant) continue;
-    if (shapes_known(importer, node) && import_node(importer, node)) {
+    if (shapes_known(model, read, node) && import_node(importer, node)) {
       for (const std::string& output : node.output())
         if (!output.empty() && !importer.tensors.contains(output))
           importer.tensors[output] = importer.graph.source({predict::Shape::Kind::tokens, 0, 1, 1});

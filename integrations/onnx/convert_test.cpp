@@ -155,8 +155,8 @@ TEST(Onnx, ResNet50IsTheShippedOneOperationByOperation) {
     EXPECT_EQ(a.fused_in_graph, b.fused_in_graph);
   }
   EXPECT_EQ(predict::totals(imported.operations).macs, predict::totals(shipped->operations).macs);
-  // ONNX holds the running mean and variance as weights, too.
-  EXPECT_NEAR(imported.parameters, shipped->parameters, 0.003 * shipped->parameters);
+  EXPECT_EQ(imported.parameters, shipped->parameters);
+  EXPECT_EQ(imported.parameter_tensors, shipped->parameter_tensors);
   EXPECT_EQ(imported.input_bytes_per_sample, shipped->input_bytes_per_sample);
 }
 
@@ -230,6 +230,17 @@ TEST(Onnx, WhatOthersReadIsNotJoined) {
   const std::string sum = m.node("Add", {product, m.weight({8})});
   m.output(m.node("Mul", {sum, product}));
   EXPECT_EQ(workload_of(m).operations.size(), 3u);
+}
+
+TEST(Onnx, AWeightWithTwoUsesIsOwnedOnce) {
+  Maker m;
+  const std::string ids = m.input("ids", {1, 6}, "", onnx::TensorProto::INT64), table = m.weight({50, 8});
+  const std::string x = m.node("Gather", {table, ids});
+  m.output(m.node("MatMul", {x, m.node("Transpose", {table}, {{"perm", {1, 0}}})}));
+  const predict::Workload workload = workload_of(m);
+  EXPECT_EQ(workload.parameters, 400);
+  ASSERT_EQ(workload.operations.size(), 2u);
+  EXPECT_EQ(workload.operations[1].weight_elements, 400);
 }
 
 TEST(Onnx, AFixedBatchIsDividedOut) {

@@ -66,10 +66,11 @@ Result<void> fix_inputs(const std::string& file, const Options& options, onnx::G
       const auto asked = options.dimensions.find(name);
       unused.erase(name);
       if (asked == options.dimensions.end() && i != 0)
-        return wrong(
-            file, fmt::format("input {}: dimension {} ({}) has no size; give one with --set {}=N", quote(input.name()),
-                              i, name.empty() ? "unnamed" : one_line(name, 40),
-                              name.empty() ? "NAME (export the model with a fixed size there)" : one_line(name, 40)));
+        return wrong(file,
+                     fmt::format("input {}: dimension {} has no size; {}", quote(input.name()),
+                                 name.empty() ? fmt::format("{}", i) : fmt::format("{} ({})", i, one_line(name, 40)),
+                                 name.empty() ? std::string("export the model with a fixed one")
+                                              : fmt::format("give one with --set {}=N", one_line(name, 40))));
       dim.set_dim_value(asked == options.dimensions.end() ? 1 : asked->second);
     }
   }
@@ -160,33 +161,39 @@ Result<void> note_shapes(const std::string& file, const onnx::GraphProto& graph,
     Dims dims(tensor.dims().begin(), tensor.dims().end());
     if (std::ranges::any_of(dims, [](double d) { return d < 0; }) || elements(dims) > kMaxElements)
       return wrong(file, fmt::format("initializer {}: its shape is not possible", quote(tensor.name())));
-    model.constants[tensor.name()] = elements(dims);
+    model.constants[tensor.name()] = {elements(dims), tensor.name()};
     model.shapes[tensor.name()] = std::move(dims);
   }
   return {};
 }
 
+// The constants' largest input is what a folded node's result is made of; nullopt where an input is no constant.
+std::optional<Constant> fold(const Model& model, const onnx::NodeProto& node) {
+  if (node.op_type() == "Constant" || node.op_type() == "Shape" || node.op_type() == "Size") return Constant{};
+  if (node.input_size() == 0 || node.op_type().find("Random") != std::string::npos) return std::nullopt;
+  Constant out;
+  for (const std::string& input : node.input()) {
+    if (input.empty()) continue;
+    const auto found = model.constants.find(input);
+    if (found == model.constants.end()) return std::nullopt;
+    if (found->second.elements > out.elements) out = found->second;
+  }
+  return out;
+}
+
 // What depends on constants and shapes only is worked out once, on the host.
 void fold_constants(Model& model) {
   for (const onnx::NodeProto* node : model.order) {
-    bool constant = node->op_type() == "Shape" || node->op_type() == "Size" || node->op_type() == "Constant";
-    double parameters = 0;
-    if (!constant) {
-      constant = node->input_size() > 0 && node->op_type().find("Random") == std::string::npos;
-      for (const std::string& input : node->input()) {
-        const auto found = model.constants.find(input);
-        constant = constant && (input.empty() || found != model.constants.end());
-        if (found != model.constants.end()) parameters = std::max(parameters, found->second);
-      }
+    const std::optional<Constant> folded = fold(model, *node);
+    if (!folded) continue;
+    for (const auto& attribute : node->attribute())
+      if (node->op_type() == "Constant" && attribute.has_t())
+        model.shapes[node->output(0)] = Dims(attribute.t().dims().begin(), attribute.t().dims().end());
+    for (const std::string& output : node->output()) {
+      const Dims* dims = model.shape(output);
+      const double size = dims ? elements(*dims) : folded->elements;
+      model.constants[output] = {size, folded->elements < size ? output : folded->origin};
     }
-    if (!constant) continue;
-    if (node->op_type() == "Constant")
-      for (const auto& attribute : node->attribute())
-        if (attribute.has_t()) {
-          parameters = elements(Dims(attribute.t().dims().begin(), attribute.t().dims().end()));
-          model.shapes[node->output(0)] = Dims(attribute.t().dims().begin(), attribute.t().dims().end());
-        }
-    for (const std::string& output : node->output()) model.constants[output] = parameters;
   }
 }
 

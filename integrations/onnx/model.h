@@ -18,12 +18,17 @@ namespace partita::onnx_import {
 using Dims = std::vector<double>;
 double elements(const Dims& dims);
 
+// A tensor that depends on weights and shapes only.
+struct Constant {
+  double elements = 0;
+  std::string origin;  // the initializer that it is made of, so that a weight with two uses counts once
+};
+
 struct Model {
   onnx::ModelProto proto;                     // shapes inferred
   std::vector<const onnx::NodeProto*> order;  // each after what it reads
   std::map<std::string, Dims, std::less<>> shapes;
-  std::map<std::string, double, std::less<>>
-      constants;                    // value: parameters in it; what depends on constants and shapes only
+  std::map<std::string, Constant, std::less<>> constants;
   std::vector<std::string> inputs;  // without initializers
   double batch = 1;                 // samples in one run: the first input's first dimension
 

@@ -47,6 +47,13 @@ constexpr Entry kEntries[] = {
     {"Reciprocal", Way::operation, OperationKind::activation, kFromOutput},
     {"Sin", Way::operation, OperationKind::activation, kFromInput},
     {"Cos", Way::operation, OperationKind::activation, kFromInput},
+    {"Tan", Way::operation, OperationKind::activation, kFromInput},
+    {"ThresholdedRelu", Way::operation, OperationKind::activation, kFromInput},
+    {"Hardmax", Way::operation, OperationKind::softmax},
+    {"IsInf", Way::operation, OperationKind::activation},
+    {"IsNaN", Way::operation, OperationKind::activation},
+    {"Trilu", Way::operation, OperationKind::activation},
+    {"CastLike", Way::operation, OperationKind::activation},
     {"Abs", Way::operation, OperationKind::activation, kFromInput},
     {"Neg", Way::operation, OperationKind::activation},
     {"Floor", Way::operation, OperationKind::activation},
@@ -73,6 +80,8 @@ constexpr Entry kEntries[] = {
     {"GreaterOrEqual", Way::elementwise, OperationKind::add},
     {"Less", Way::elementwise, OperationKind::add},
     {"LessOrEqual", Way::elementwise, OperationKind::add},
+    {"Mod", Way::elementwise, OperationKind::add},
+    {"Xor", Way::elementwise, OperationKind::add},
     {"And", Way::elementwise, OperationKind::add},
     {"Or", Way::elementwise, OperationKind::add},
     // norms, pools and the rest
@@ -92,6 +101,11 @@ constexpr Entry kEntries[] = {
     {"ReduceMax", Way::operation, OperationKind::pool, kFromInput},
     {"ReduceMin", Way::operation, OperationKind::pool, kFromInput},
     {"ReduceL2", Way::operation, OperationKind::pool, kFromInput},
+    {"ReduceL1", Way::operation, OperationKind::pool, kFromInput},
+    {"ReduceProd", Way::operation, OperationKind::pool, kFromInput},
+    {"ReduceSumSquare", Way::operation, OperationKind::pool, kFromInput},
+    {"ReduceLogSumExp", Way::operation, OperationKind::pool, kFromInput},
+    {"ArgMin", Way::operation, OperationKind::pool},
     {"ArgMax", Way::operation, OperationKind::pool},
     {"CumSum", Way::operation, OperationKind::pool},
     {"TopK", Way::operation, OperationKind::pool},
@@ -104,6 +118,9 @@ constexpr Entry kEntries[] = {
     {"DepthToSpace", Way::operation, OperationKind::copy},
     {"SpaceToDepth", Way::operation, OperationKind::copy},
     {"ScatterND", Way::operation, OperationKind::copy},
+    {"ScatterElements", Way::operation, OperationKind::copy},
+    {"GatherND", Way::operation, OperationKind::copy},
+    {"OneHot", Way::operation, OperationKind::copy},
     {"GatherElements", Way::operation, OperationKind::copy},
     {"Dropout", Way::operation, OperationKind::dropout, {.none_in_inference = true}},
     {"Gather", Way::gather},
@@ -146,12 +163,14 @@ std::vector<predict::TensorId> Importer::activations(const onnx::NodeProto& node
 }
 
 void Importer::add_parameters(const onnx::NodeProto& node, Operation& operation) {
-  for (const std::string& input : node.input()) {
-    const auto found = model.constants.find(input);
-    if (found == model.constants.end() || found->second <= 1) continue;  // a single number is no weight
-    if (operation.kind != OperationKind::embedding) operation.weight_elements += found->second;
-    if (!counted.emplace(input, found->second).second) continue;
-    operation.parameter_elements += found->second;
+  // A batch norm's running mean and variance are no parameters.
+  const int count = node.op_type() == "BatchNormalization" ? std::min(node.input_size(), 3) : node.input_size();
+  for (int i = 0; i < count; ++i) {
+    const auto found = model.constants.find(node.input(i));
+    if (found == model.constants.end() || found->second.elements <= 1) continue;  // a single number is no weight
+    if (operation.kind != OperationKind::embedding) operation.weight_elements += found->second.elements;
+    if (!counted.insert(found->second.origin).second) continue;
+    operation.parameter_elements += found->second.elements;
     operation.parameter_tensors += 1;
   }
 }

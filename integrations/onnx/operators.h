@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ struct Importer {
   const Model& model;
   predict::Graph graph;
   std::map<std::string, predict::TensorId, std::less<>> tensors;  // activations made so far
-  std::map<std::string, double, std::less<>> counted;             // constants whose parameters are counted
+  std::set<std::string, std::less<>> counted;                     // origins whose parameters are counted
 
   // Per sample, as the graph wants it.
   predict::Shape shape_of(const std::string& tensor) const;

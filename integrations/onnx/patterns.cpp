@@ -134,7 +134,8 @@ class Matcher {
     const Node* product = next(one, {"Mul"});
     if (!product || !constant(one)) return std::nullopt;
     std::vector<const Node*> nodes = {&curve, one, product};
-    if (const Node* half = next(product, {"Mul"}); half && constant(half) && model_.constants.at(*constant(half)) <= 1)
+    if (const Node* half = next(product, {"Mul"});
+        half && constant(half) && model_.constants.at(*constant(half)).elements <= 1)
       nodes.push_back(half);
     // What leads to the curve, back to the tensor that all of it depends on.
     const std::string& other = product->input(product->input(0) == one->output(0) ? 1 : 0);
