@@ -1,0 +1,177 @@
+#include "predict/calibration.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "predict/interval.h"
+#include "predict/least_squares.h"
+
+namespace partita::predict {
+namespace {
+
+// Log-scale deviations: of a point around a calibrated model, and of the factors around 1.
+constexpr double kResidual = 0.03;
+constexpr std::array<double, 3> kPrior{0.2, 0.1, 0.2};
+// What remains at places far from the points.
+constexpr double kModelResidual = 0.047;
+constexpr double kContradiction = 0.15;
+
+Factors factors_of(const std::vector<double>& logs) { return {std::exp(logs[0]), std::exp(logs[1]), std::exp(logs[2])}; }
+
+std::string place_name(const Point& point) {
+  return fmt::format("{} at batch {}", partition_name(point.partition), point.batch);
+}
+
+Result<void> check(const std::vector<Point>& points) {
+  if (points.empty()) return fail(ErrorCode::invalid, "a calibration needs at least one measured point, found none");
+  for (const Point& point : points) {
+    if (!(point.step_ms > 0) || !std::isfinite(point.step_ms)) {
+      return fail(ErrorCode::invalid, fmt::format("measured point {}: expected a time above 0 ms, found {}",
+                                                  place_name(point), point.step_ms));
+    }
+    if (point.batch < 1) {
+      return fail(ErrorCode::invalid, fmt::format("measured point {}: expected a batch of 1 or more", place_name(point)));
+    }
+    if (point.partition.board != points.front().partition.board) {
+      return fail(ErrorCode::invalid, "measured points of different boards: calibrate each board by itself");
+    }
+  }
+  return {};
+}
+
+// Pairs that no model can meet.
+std::vector<std::string> contradictions(const Constants& constants, const std::vector<Point>& points) {
+  std::vector<std::string> notes;
+  for (const Point& a : points) {
+    for (const Point& b : points) {
+      auto da = device_of(constants, a.partition), db = device_of(constants, b.partition);
+      if (&a == &b || !da || !db) continue;
+      bool same = a.batch == b.batch && da->multiprocessors == db->multiprocessors && da->bandwidth == db->bandwidth;
+      if (same && &a < &b && std::abs(std::log(a.step_ms / b.step_ms)) > kContradiction) {
+        notes.push_back(fmt::format("contradictory points: {} was measured as {:.4g} ms and as {:.4g} ms", place_name(a),
+                                    a.step_ms, b.step_ms));
+      }
+      bool larger = da->multiprocessors >= db->multiprocessors && da->bandwidth >= db->bandwidth && a.batch <= b.batch;
+      if (!same && larger && std::log(a.step_ms / b.step_ms) > kContradiction) {
+        notes.push_back(fmt::format("contradictory points: {} ({:.4g} ms) is slower than {} ({:.4g} ms)", place_name(a),
+                                    a.step_ms, place_name(b), b.step_ms));
+      }
+    }
+  }
+  return notes;
+}
+
+std::array<double, 3> slopes(const Predictor& predictor, const Point& point, const Factors& at) {
+  constexpr double kStep = 1e-3;
+  std::array<double, 3> out{};
+  auto log_time = [&](const Factors& f) {
+    auto time = predictor.time(point.partition, point.batch, f);
+    return time ? std::log(time->total_s) : 0.0;
+  };
+  double base = log_time(at);
+  for (std::size_t i = 0; i < 3; ++i) {
+    Factors moved = at;
+    (i == 0 ? moved.device : i == 1 ? moved.bandwidth : moved.host) *= std::exp(kStep);
+    out[i] = (log_time(moved) - base) / kStep;
+  }
+  return out;
+}
+
+double variance_along(const std::array<double, 9>& covariance, const std::array<double, 3>& a,
+                      const std::array<double, 3>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t j = 0; j < 3; ++j) sum += a[i] * covariance[i * 3 + j] * b[j];
+  }
+  return sum;
+}
+
+}  // namespace
+
+Result<Calibration> calibrate(const Predictor& predictor, const std::vector<Point>& points) {
+  TRY_VOID(check(points));
+  for (const Point& point : points) {
+    if (auto time = predictor.time(point.partition, point.batch); !time) return std::unexpected(time.error());
+  }
+  LeastSquares problem;
+  problem.residuals = [&](const std::vector<double>& logs) {
+    std::vector<double> out;
+    for (const Point& point : points) {
+      auto time = predictor.time(point.partition, point.batch, factors_of(logs));
+      out.push_back(std::log(time->total_s * 1e3 / point.step_ms) / kResidual);
+    }
+    return out;
+  };
+  std::vector<Parameter> parameters;
+  for (double sigma : kPrior) parameters.push_back({0, -3, 3, sigma});
+  Solution solution = solve(problem, parameters);
+
+  Calibration out;
+  Factors found = factors_of(solution.parameters);
+  out.device = found.device;
+  out.bandwidth = found.bandwidth;
+  out.host = found.host;
+  std::ranges::copy(solution.covariance, out.covariance.begin());
+  double worst = 0;
+  for (double r : solution.residuals) worst = std::max(worst, std::abs(r) * kResidual);
+  out.residual = std::hypot(kModelResidual, worst);
+  out.notes = contradictions(predictor.constants(), points);
+  if (out.notes.empty() && worst > kContradiction) {
+    out.notes.push_back(fmt::format("the measured points do not agree with any setting of the model: {:.0f} % remain; "
+                                    "check precision, batch and what else the step contains",
+                                    100 * (std::exp(worst) - 1)));
+  }
+  return out;
+}
+
+std::optional<NextPoint> next_point(const Predictor& predictor, const std::vector<Point>& places,
+                                    const Calibration& calibration) {
+  if (places.empty()) return std::nullopt;
+  std::array<double, 9> covariance = calibration.covariance;
+  if (calibration.residual <= 0) {
+    covariance.fill(0);
+    for (std::size_t i = 0; i < 3; ++i) covariance[i * 4] = kPrior[i] * kPrior[i];
+  }
+  Factors at{calibration.device, calibration.bandwidth, calibration.host};
+  std::vector<std::array<double, 3>> slope;
+  for (const Point& place : places) slope.push_back(slopes(predictor, place, at));
+  NextPoint best;
+  for (std::size_t p = 0; p < places.size(); ++p) {
+    double known = variance_along(covariance, slope[p], slope[p]) + kResidual * kResidual;
+    double before = 0, after = 0;
+    for (const auto& other : slope) {
+      double variance = variance_along(covariance, other, other);
+      double shared = variance_along(covariance, other, slope[p]);
+      before += std::sqrt(variance + kModelResidual * kModelResidual);
+      after += std::sqrt(std::max(0.0, variance - shared * shared / known) + kModelResidual * kModelResidual);
+    }
+    double n = static_cast<double>(places.size());
+    if (p == 0 || after / n < best.spread_after) best = {p, before / n, after / n};
+  }
+  return best;
+}
+
+Result<Estimate> from_two_points(const Constants& constants, const TwoPoints& points, const Partition& partition) {
+  constexpr double kComputeShare = 0.75;
+  constexpr double kSpread = 0.06;
+  TRY_VOID(check({points.largest, points.smallest}));
+  if (points.largest.batch != points.smallest.batch) {
+    return fail(ErrorCode::invalid, fmt::format("two points without an architecture: expected the same batch, found {} and {}",
+                                                points.largest.batch, points.smallest.batch));
+  }
+  Device large = TRY(device_of(constants, points.largest.partition));
+  Device small = TRY(device_of(constants, points.smallest.partition));
+  Device asked = TRY(device_of(constants, partition));
+  if (large.multiprocessors <= small.multiprocessors) {
+    return fail(ErrorCode::invalid, "two points without an architecture: expected a larger and a smaller partition");
+  }
+  auto weight = [&](const Device& d) {
+    return kComputeShare * large.multiprocessors / d.multiprocessors + (1 - kComputeShare) * large.bandwidth / d.bandwidth;
+  };
+  double time = std::max(points.largest.step_ms, points.smallest.step_ms * weight(asked) / weight(small));
+  return interval(time, kSpread);
+}
+
+}  // namespace partita::predict

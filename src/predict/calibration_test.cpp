@@ -1,0 +1,124 @@
+#include "predict/calibration.h"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "predict/cases.h"
+
+namespace partita::predict {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class CalibrationTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = Library::open();
+    ASSERT_TRUE(opened) << opened.error().message;
+    library_.emplace(std::move(*opened));
+    auto made = Predictor::make(**shipped_constants(), **library_->workload("resnet50", std::nullopt), Settings{},
+                                **library_->board("a100-sxm4-80gb"));
+    ASSERT_TRUE(made) << made.error().message;
+    predictor_.emplace(std::move(*made));
+  }
+
+  Partition on(const std::string& profile) { return *library_->partition("a100-sxm4-80gb", profile); }
+  // A point as a machine with these factors would measure it.
+  Point point(const std::string& profile, int batch, const Factors& truth) {
+    return {on(profile), batch, predictor_->time(on(profile), batch, truth)->total_s * 1e3};
+  }
+  double predicted(const std::string& profile, int batch, const Calibration& c) {
+    return predictor_->predict(on(profile), batch, c)->step_ms.median;
+  }
+
+  std::optional<Library> library_;
+  std::optional<Predictor> predictor_;
+};
+
+TEST_F(CalibrationTest, PointsOfAFasterDeviceAndASlowerHostAreLearned) {
+  Factors truth{0.8, 0.9, 1.5};
+  auto c = calibrate(*predictor_, {point("7g.80gb", 1, truth), point("7g.80gb", 256, truth), point("1g.10gb", 256, truth)});
+  ASSERT_TRUE(c) << c.error().message;
+  EXPECT_THAT(c->notes, IsEmpty());
+  EXPECT_NEAR(c->host, 1.5, 0.05);
+  for (const char* profile : {"1g.10gb", "2g.20gb", "3g.40gb", "4g.40gb"}) {
+    for (int batch : {1, 16, 128}) {
+      double expected = point(profile, batch, truth).step_ms;
+      EXPECT_NEAR(predicted(profile, batch, *c) / expected, 1, 0.05) << profile << " batch " << batch;
+    }
+  }
+}
+
+TEST_F(CalibrationTest, OwnPointsNarrowTheInterval) {
+  auto c = calibrate(*predictor_, {point("7g.80gb", 256, {})});
+  ASSERT_TRUE(c);
+  Estimate before = predictor_->predict(on("3g.40gb"), 256)->step_ms;
+  Estimate after = predictor_->predict(on("3g.40gb"), 256, *c)->step_ms;
+  EXPECT_LT(after.high / after.low, before.high / before.low);
+}
+
+TEST_F(CalibrationTest, ContradictionsAreSaid) {
+  Point a = point("3g.40gb", 64, {}), b = a;
+  b.step_ms = 2 * a.step_ms;
+  auto twice = calibrate(*predictor_, {a, b});
+  ASSERT_TRUE(twice);
+  EXPECT_THAT(twice->notes, Contains(HasSubstr("contradictory points: 3g.40gb at batch 64")));
+  EXPECT_GT(twice->residual, 0.2) << "and nothing is certain any more";
+
+  Point small = point("1g.10gb", 64, {}), large = point("7g.80gb", 64, {});
+  large.step_ms = 2 * small.step_ms;
+  auto turned = calibrate(*predictor_, {small, large});
+  ASSERT_TRUE(turned);
+  EXPECT_THAT(turned->notes, Contains(HasSubstr("is slower than 1g.10gb")));
+}
+
+TEST_F(CalibrationTest, WrongPointsAreErrors) {
+  EXPECT_THAT(calibrate(*predictor_, {}).error().message, HasSubstr("at least one"));
+  Point point{on("3g.40gb"), 64, -1};
+  EXPECT_THAT(calibrate(*predictor_, {point}).error().message, HasSubstr("above 0 ms"));
+  point.step_ms = std::nan("");
+  EXPECT_THAT(calibrate(*predictor_, {point}).error().message, HasSubstr("above 0 ms"));
+  Point other{*library_->partition("a100-sxm4-40gb", "3g.20gb"), 64, 10};
+  point.step_ms = 10;
+  EXPECT_THAT(calibrate(*predictor_, {point, other}).error().message, HasSubstr("different boards"));
+}
+
+TEST_F(CalibrationTest, TheNextPointIsOneThatTeachesSomething) {
+  std::vector<Point> places;
+  for (const char* profile : {"1g.10gb", "3g.40gb", "7g.80gb"}) {
+    for (int batch : {1, 32, 256}) places.push_back({on(profile), batch, 0});
+  }
+  auto first = next_point(*predictor_, places, {});
+  ASSERT_TRUE(first);
+  EXPECT_LT(first->spread_after, first->spread_before);
+  auto c = calibrate(*predictor_, {point("1g.10gb", 256, {})});
+  ASSERT_TRUE(c);
+  auto second = next_point(*predictor_, places, *c);
+  ASSERT_TRUE(second);
+  EXPECT_NE(places[second->place].batch, 256) << "the host is not known yet";
+  EXPECT_LT(second->spread_before, first->spread_before);
+  EXPECT_FALSE(next_point(*predictor_, {}, {}));
+}
+
+TEST_F(CalibrationTest, TwoPointsAloneGiveTheProfilesBetween) {
+  const Constants& constants = **shipped_constants();
+  TwoPoints points{{on("7g.80gb"), 64, 20}, {on("1g.10gb"), 64, 140}};
+  auto three = from_two_points(constants, points, on("3g.40gb"));
+  ASSERT_TRUE(three) << three.error().message;
+  EXPECT_GT(three->median, 40);
+  EXPECT_LT(three->median, 50);
+  EXPECT_LT(three->low, three->median);
+  auto largest = from_two_points(constants, points, on("7g.80gb"));
+  EXPECT_NEAR(largest->median, 20, 1);
+  points.smallest.batch = 32;
+  EXPECT_THAT(from_two_points(constants, points, on("3g.40gb")).error().message, HasSubstr("the same batch"));
+  points.smallest = points.largest;
+  EXPECT_THAT(from_two_points(constants, points, on("3g.40gb")).error().message, HasSubstr("larger and a smaller"));
+}
+
+}  // namespace
+}  // namespace partita::predict

@@ -1,0 +1,106 @@
+#include "predict/table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "predict/cases.h"
+
+namespace partita::predict {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class TableTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = Library::open();
+    ASSERT_TRUE(opened) << opened.error().message;
+    library_.emplace(std::move(*opened));
+  }
+
+  Result<Table> make(const std::string& board, const TableQuery& query, const Settings& settings = {}) {
+    return predict_table(**shipped_constants(), **library_->workload("resnet50", std::nullopt), settings,
+                         **library_->board(board), query);
+  }
+
+  std::optional<Library> library_;
+};
+
+TEST_F(TableTest, HoldsEachSizeOnceFromSmallToLarge) {
+  TableQuery query;
+  query.batches = {64, 1, 64};
+  query.whole_gpu = true;
+  auto table = make("a100-sxm4-80gb", query);
+  ASSERT_TRUE(table) << table.error().message;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < table->rows.size(); i += 2) names.push_back(table->rows[i].name);
+  EXPECT_THAT(names, ElementsAre("1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb", "whole GPU"));
+  EXPECT_THAT(table->batches, ElementsAre(1, 64));
+  EXPECT_EQ(table->unit, "images");
+}
+
+TEST_F(TableTest, TheSmallestThatMeetsANeedAndWhatTheOthersLack) {
+  TableQuery query;
+  query.batches = {1, 8, 64};
+  auto table = make("a100-sxm4-80gb", query);
+  ASSERT_TRUE(table);
+  auto choice = smallest_that_meets(*table, {.throughput = 1000, .latency_ms = {}, .share = {}});
+  ASSERT_TRUE(choice);
+  ASSERT_TRUE(choice->row);
+  EXPECT_EQ(table->rows[*choice->row].name, "3g.40gb");
+  EXPECT_THAT(choice->rejected, SizeIs(3));
+  EXPECT_THAT(choice->rejected, Each(HasSubstr("of 1000")));
+
+  auto light = smallest_that_meets(*table, {.throughput = {}, .latency_ms = 50, .share = 0.9});
+  ASSERT_TRUE(light && light->row);
+  EXPECT_THAT(light->larger, HasSubstr("would not help"));
+
+  auto never = smallest_that_meets(*table, {.throughput = 1e6, .latency_ms = {}, .share = {}});
+  ASSERT_TRUE(never);
+  EXPECT_FALSE(never->row);
+  EXPECT_THAT(never->rejected, SizeIs(6));
+}
+
+TEST_F(TableTest, WrongNeedsAreErrors) {
+  auto table = make("a100-sxm4-80gb", {});
+  ASSERT_TRUE(table);
+  EXPECT_THAT(smallest_that_meets(*table, {.throughput = -1, .latency_ms = {}, .share = {}}).error().message,
+              HasSubstr("throughput"));
+  EXPECT_THAT(smallest_that_meets(*table, {.throughput = {}, .latency_ms = {}, .share = 1.5}).error().message,
+              HasSubstr("expected 0 to 1"));
+  TableQuery none;
+  none.batches.clear();
+  EXPECT_THAT(make("a100-sxm4-80gb", none).error().message, HasSubstr("at least one batch"));
+}
+
+TEST_F(TableTest, KneesGrowWithThePartitionAndRespectMemory) {
+  TableQuery query;
+  query.batches = {1, 2, 4, 8, 16, 32, 64, 128, 256};
+  Settings training;
+  training.mode = Mode::training;
+  auto table = make("a100-sxm4-40gb", query, training);
+  ASSERT_TRUE(table);
+  std::vector<Knee> found = knees(*table);
+  ASSERT_GE(found.size(), 5u);
+  EXPECT_LT(*found.front().largest_batch, *found.back().largest_batch);
+  for (const Knee& knee : found) {
+    ASSERT_TRUE(knee.batch) << knee.name;
+    EXPECT_LE(*knee.batch, *knee.largest_batch) << knee.name;
+    EXPECT_GE(knee.throughput, 0.9 * knee.best_throughput) << knee.name;
+  }
+}
+
+TEST_F(TableTest, ComputeInstancesComeWhenAsked) {
+  TableQuery query;
+  query.compute_instances = true;
+  auto table = make("a100-sxm4-80gb", query);
+  ASSERT_TRUE(table);
+  EXPECT_TRUE(std::ranges::any_of(table->rows, [](const TableRow& row) { return row.name == "1c.3g.40gb"; }));
+}
+
+}  // namespace
+}  // namespace partita::predict
