@@ -11,7 +11,7 @@ struct EmbeddedRow {
   const char* end;
 };
 
-#include "embedded_table.inc"
+#include "embedded_data_table.inc"
 
 }  // namespace
 
