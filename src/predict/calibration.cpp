@@ -18,7 +18,9 @@ constexpr std::array<double, 3> kPrior{0.2, 0.1, 0.2};
 constexpr double kModelResidual = 0.047;
 constexpr double kContradiction = 0.15;
 
-Factors factors_of(const std::vector<double>& logs) { return {std::exp(logs[0]), std::exp(logs[1]), std::exp(logs[2])}; }
+Factors factors_of(const std::vector<double>& logs) {
+  return {std::exp(logs[0]), std::exp(logs[1]), std::exp(logs[2])};
+}
 
 std::string place_name(const Point& point) {
   return fmt::format("{} at batch {}", partition_name(point.partition), point.batch);
@@ -32,7 +34,8 @@ Result<void> check(const std::vector<Point>& points) {
                                                   place_name(point), point.step_ms));
     }
     if (point.batch < 1) {
-      return fail(ErrorCode::invalid, fmt::format("measured point {}: expected a batch of 1 or more", place_name(point)));
+      return fail(ErrorCode::invalid,
+                  fmt::format("measured point {}: expected a batch of 1 or more", place_name(point)));
     }
     if (point.partition.board != points.front().partition.board) {
       return fail(ErrorCode::invalid, "measured points of different boards: calibrate each board by itself");
@@ -50,8 +53,8 @@ std::vector<std::string> contradictions(const Constants& constants, const std::v
       if (&a == &b || !da || !db) continue;
       bool same = a.batch == b.batch && da->multiprocessors == db->multiprocessors && da->bandwidth == db->bandwidth;
       if (same && &a < &b && std::abs(std::log(a.step_ms / b.step_ms)) > kContradiction) {
-        notes.push_back(fmt::format("contradictory points: {} was measured as {:.4g} ms and as {:.4g} ms", place_name(a),
-                                    a.step_ms, b.step_ms));
+        notes.push_back(fmt::format("contradictory points: {} was measured as {:.4g} ms and as {:.4g} ms",
+                                    place_name(a), a.step_ms, b.step_ms));
       }
       bool larger = da->multiprocessors >= db->multiprocessors && da->bandwidth >= db->bandwidth && a.batch <= b.batch;
       if (!same && larger && std::log(a.step_ms / b.step_ms) > kContradiction) {
@@ -119,9 +122,10 @@ Result<Calibration> calibrate(const Predictor& predictor, const std::vector<Poin
   out.residual = std::hypot(kModelResidual, worst);
   out.notes = contradictions(predictor.constants(), points);
   if (out.notes.empty() && worst > kContradiction) {
-    out.notes.push_back(fmt::format("the measured points do not agree with any setting of the model: {:.0f} % remain; "
-                                    "check precision, batch and what else the step contains",
-                                    100 * (std::exp(worst) - 1)));
+    out.notes.push_back(
+        fmt::format("the measured points do not agree with any setting of the model: {:.0f} % remain; "
+                    "check precision, batch and what else the step contains",
+                    100 * (std::exp(worst) - 1)));
   }
   return out;
 }
@@ -158,8 +162,9 @@ Result<Estimate> from_two_points(const Constants& constants, const TwoPoints& po
   constexpr double kSpread = 0.06;
   TRY_VOID(check({points.largest, points.smallest}));
   if (points.largest.batch != points.smallest.batch) {
-    return fail(ErrorCode::invalid, fmt::format("two points without an architecture: expected the same batch, found {} and {}",
-                                                points.largest.batch, points.smallest.batch));
+    return fail(ErrorCode::invalid,
+                fmt::format("two points without an architecture: expected the same batch, found {} and {}",
+                            points.largest.batch, points.smallest.batch));
   }
   Device large = TRY(device_of(constants, points.largest.partition));
   Device small = TRY(device_of(constants, points.smallest.partition));
@@ -168,7 +173,8 @@ Result<Estimate> from_two_points(const Constants& constants, const TwoPoints& po
     return fail(ErrorCode::invalid, "two points without an architecture: expected a larger and a smaller partition");
   }
   auto weight = [&](const Device& d) {
-    return kComputeShare * large.multiprocessors / d.multiprocessors + (1 - kComputeShare) * large.bandwidth / d.bandwidth;
+    return kComputeShare * large.multiprocessors / d.multiprocessors +
+           (1 - kComputeShare) * large.bandwidth / d.bandwidth;
   };
   double time = std::max(points.largest.step_ms, points.smallest.step_ms * weight(asked) / weight(small));
   return interval(time, kSpread);

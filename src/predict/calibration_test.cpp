@@ -41,7 +41,8 @@ class CalibrationTest : public ::testing::Test {
 
 TEST_F(CalibrationTest, PointsOfAFasterDeviceAndASlowerHostAreLearned) {
   Factors truth{0.8, 0.9, 1.5};
-  auto c = calibrate(*predictor_, {point("7g.80gb", 1, truth), point("7g.80gb", 256, truth), point("1g.10gb", 256, truth)});
+  auto c =
+      calibrate(*predictor_, {point("7g.80gb", 1, truth), point("7g.80gb", 256, truth), point("1g.10gb", 256, truth)});
   ASSERT_TRUE(c) << c.error().message;
   EXPECT_THAT(c->notes, IsEmpty());
   EXPECT_NEAR(c->host, 1.5, 0.05);

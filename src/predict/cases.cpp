@@ -101,20 +101,22 @@ Result<std::vector<Case>> resolve(Library& library, const std::vector<Measuremen
 Result<std::vector<StepTime>> step_times(const Constants& constants, const std::vector<Case>& cases,
                                          const std::vector<Factors>& factors) {
   std::vector<StepTime> out(cases.size());
-  TRY_VOID(each_case(constants, cases, [&](std::size_t i, const Predictor& p, const Case& one) -> Result<void> {
+  auto use = [&](std::size_t i, const Predictor& p, const Case& one) -> Result<void> {
     Factors f = one.group < factors.size() ? factors[one.group] : Factors{};
     out[i] = TRY(p.time(one.partition, one.measured.settings.batch, f));
     return {};
-  }));
+  };
+  TRY_VOID(each_case(constants, cases, use));
   return out;
 }
 
 Result<std::vector<Prediction>> predictions(const Constants& constants, const std::vector<Case>& cases) {
   std::vector<Prediction> out(cases.size());
-  TRY_VOID(each_case(constants, cases, [&](std::size_t i, const Predictor& p, const Case& one) -> Result<void> {
+  auto use = [&](std::size_t i, const Predictor& p, const Case& one) -> Result<void> {
     out[i] = TRY(p.predict(one.partition, one.measured.settings.batch));
     return {};
-  }));
+  };
+  TRY_VOID(each_case(constants, cases, use));
   return out;
 }
 

@@ -26,6 +26,7 @@ enum class Key : std::size_t {
   tensor_matmul_efficiency,
   matmul_half_k,
   tile_elements,
+  tile_width,
   convolution_efficiency,
   convolution_half_k,
   convolution_passes,
@@ -71,13 +72,14 @@ std::span<const KeyInfo> key_table();  // in the order of Key
 // The machine and software that launch the work. Measured ones were part of the fit: predictions for them are tighter.
 struct Host {
   std::string name;
-  double launch_factor = 1;         // of launch_us
-  double weight_passes = 0;         // extra reads of convolution weights per step by that software
-  double context_mib = 0;           // more than context_mib, by that software
-  std::array<double, 3> error{};    // standard errors of the three
+  double launch_factor = 1;       // of launch_us
+  double weight_passes = 0;       // extra reads of convolution weights per step by that software
+  double context_mib = 0;         // more than context_mib, by that software
+  std::array<double, 3> error{};  // standard errors of the three
 };
 
-// Log-scale standard deviation of measured over predicted time, by what bounds the step (host, compute, bandwidth, copy).
+// Log-scale standard deviation of measured over predicted time, by what bounds the step (host, compute, bandwidth,
+// copy).
 struct Spread {
   std::array<double, 4> fitted{};     // networks and hosts that the fit saw
   std::array<double, 4> elsewhere{};  // the same, and what two laboratories differ by

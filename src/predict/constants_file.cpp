@@ -26,12 +26,14 @@ Result<void> read_constant(const YamlPlace& place, const YamlNode& node, Constan
   }
   std::string unit = TRY(as_text(place.at("unit"), *node.find("unit")));
   if (unit != info->unit) {
-    return std::unexpected(yaml_error(place, *node.find("unit"), fmt::format("expected the unit {}, found {}", info->unit, unit)));
+    return std::unexpected(
+        yaml_error(place, *node.find("unit"), fmt::format("expected the unit {}, found {}", info->unit, unit)));
   }
   double value = TRY(as_number(place.at("value"), *node.find("value")));
   if (value < info->low || value > info->high) {
-    return std::unexpected(yaml_error(place, *node.find("value"),
-                      fmt::format("{}: expected {} to {}, found {}", name, info->low, info->high, value)));
+    return std::unexpected(
+        yaml_error(place, *node.find("value"),
+                   fmt::format("{}: expected {} to {}, found {}", name, info->low, info->high, value)));
   }
   std::size_t i = static_cast<std::size_t>(info->key);
   if (seen[i]) return std::unexpected(yaml_error(place, node, fmt::format("{} is given twice", name)));
@@ -65,7 +67,8 @@ Result<std::array<double, 4>> read_bounds(const YamlPlace& place, const YamlNode
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] = TRY(as_number(place.at(kBounds[i]), *node.find(kBounds[i])));
     if (!(out[i] > 0 && out[i] < 2)) {
-      return std::unexpected(yaml_error(place.at(kBounds[i]), *node.find(kBounds[i]), "expected a spread between 0 and 2"));
+      return std::unexpected(
+          yaml_error(place.at(kBounds[i]), *node.find(kBounds[i]), "expected a spread between 0 and 2"));
     }
   }
   return out;
@@ -93,7 +96,8 @@ Result<Constants> read_constants(std::string_view text, const std::string& file)
   }
   for (const KeyInfo& info : key_table()) {
     if (!seen[static_cast<std::size_t>(info.key)]) {
-      return std::unexpected(yaml_error(place.at("constants"), at("constants"), fmt::format("{} is missing", info.name)));
+      return std::unexpected(
+          yaml_error(place.at("constants"), at("constants"), fmt::format("{} is missing", info.name)));
     }
   }
   const auto* hosts = TRY(as_sequence(place.at("hosts"), at("hosts")));
@@ -119,17 +123,19 @@ std::string write_constants(const Constants& constants) {
   out += fmt::format("fitted_on: \"{}\"\nconstants:\n", constants.fitted_on);
   for (const KeyInfo& info : key_table()) {
     std::size_t i = static_cast<std::size_t>(info.key);
-    out += fmt::format("  - {{name: {}, value: {:.6g}, unit: \"{}\", standard_error: {:.3g},\n     source: \"{}\",\n"
-                       "     meaning: \"{}\"}}\n",
-                       info.name, constants.value[i], info.unit, constants.standard_error[i],
-                       info.fitted ? "fit" : info.source, info.meaning);
+    out += fmt::format(
+        "  - {{name: {}, value: {:.6g}, unit: \"{}\", standard_error: {:.3g},\n     source: \"{}\",\n"
+        "     meaning: \"{}\"}}\n",
+        info.name, constants.value[i], info.unit, constants.standard_error[i], info.fitted ? "fit" : info.source,
+        info.meaning);
   }
   out += "hosts:\n";
   for (const Host& host : constants.hosts) {
-    out += fmt::format("  - {{name: {}, launch_factor: {:.6g}, weight_passes: {:.6g}, context_mib: {:.6g}, "
-                       "standard_errors: [{:.3g}, {:.3g}, {:.3g}]}}\n",
-                       host.name, host.launch_factor, host.weight_passes, host.context_mib, host.error[0],
-                       host.error[1], host.error[2]);
+    out += fmt::format(
+        "  - {{name: {}, launch_factor: {:.6g}, weight_passes: {:.6g}, context_mib: {:.6g}, "
+        "standard_errors: [{:.3g}, {:.3g}, {:.3g}]}}\n",
+        host.name, host.launch_factor, host.weight_passes, host.context_mib, host.error[0], host.error[1],
+        host.error[2]);
   }
   out += "networks: [" + fmt::format("{}", fmt::join(constants.networks, ", ")) + "]\n";
   out += "spread:\n  fitted: " + bounds_text(constants.spread.fitted) +

@@ -48,10 +48,13 @@ TEST(Constants, WrongFilesNameLineAndKey) {
     auto read = read_constants(text, "c.yaml");
     return read ? std::string("no error") : read.error().message;
   };
-  EXPECT_THAT(message(replaced(good, "name: launch_us", "name: launch_ms")), HasSubstr("no constant is called 'launch_ms'"));
-  EXPECT_THAT(message(replaced(good, "value: 29,", "value: 2900,")), HasSubstr("launch_us: expected 5 to 200, found 2900"));
+  EXPECT_THAT(message(replaced(good, "name: launch_us", "name: launch_ms")),
+              HasSubstr("no constant is called 'launch_ms'"));
+  EXPECT_THAT(message(replaced(good, "value: 29,", "value: 2900,")),
+              HasSubstr("launch_us: expected 5 to 200, found 2900"));
   EXPECT_THAT(message(replaced(good, "unit: \"us\"", "unit: \"ms\"")), HasSubstr("expected the unit us, found ms"));
-  EXPECT_THAT(message(replaced(good, "name: context_mib,", "name: convolution_context_mib,")), HasSubstr("given twice"));
+  EXPECT_THAT(message(replaced(good, "name: context_mib,", "name: convolution_context_mib,")),
+              HasSubstr("given twice"));
   EXPECT_THAT(message(replaced(good, "memory_spread:", "memory:")), HasSubstr("c.yaml"));
   EXPECT_THAT(message("fitted_on: \"x\"\nconstants: []\nhosts: []\nnetworks: []\nspread: {}\nmemory_spread: 0.1\n"),
               HasSubstr("launch_us is missing"));

@@ -12,10 +12,11 @@ namespace partita::predict {
 namespace {
 
 constexpr std::array<std::string_view, 24> kColumns{
-    "board",       "profile",   "workload",  "mode",       "batch",       "sequence",  "latency_ms", "throughput",
-    "memory_mib",  "not_run",   "matmul",    "convolution", "framework",  "optimizer", "processes",  "devices",
-    "neighbours",  "virtualised", "host",    "run",        "leave_out",   "copy_inside_step", "other_batch_ratio",
-    "note"};
+    "board",     "profile",          "workload",          "mode",       "batch",
+    "sequence",  "latency_ms",       "throughput",        "memory_mib", "not_run",
+    "matmul",    "convolution",      "framework",         "optimizer",  "processes",
+    "devices",   "neighbours",       "virtualised",       "host",       "run",
+    "leave_out", "copy_inside_step", "other_batch_ratio", "note"};
 
 template <class T>
 using Words = std::vector<std::pair<std::string_view, T>>;
@@ -93,8 +94,8 @@ Result<Settings> read_settings(const Row& row) {
                                          {"graph", Framework::graph}},
                                         Framework::eager_overlapped));
   s.optimizer = TRY(row.word<Optimizer>(
-      "optimizer",
-      {{"sgd", Optimizer::sgd}, {"sgd_momentum", Optimizer::sgd_momentum}, {"adam", Optimizer::adam}}, Optimizer::adam));
+      "optimizer", {{"sgd", Optimizer::sgd}, {"sgd_momentum", Optimizer::sgd_momentum}, {"adam", Optimizer::adam}},
+      Optimizer::adam));
   s.copy_inside_step = TRY(row.flag("copy_inside_step"));
   s.processes = TRY(row.count("processes", 1));
   return s;
@@ -139,8 +140,8 @@ Result<Measurement> read_row(const Row& row) {
 Result<DataSet> read_measurements(const CsvTable& table, std::string name) {
   for (const std::string& column : table.columns) {
     if (std::ranges::find(kColumns, column) == kColumns.end()) {
-      return fail(ErrorCode::invalid,
-                  fmt::format("{}: no column is called '{}'; known: {}", table.file, column, fmt::join(kColumns, ", ")));
+      return fail(ErrorCode::invalid, fmt::format("{}: no column is called '{}'; known: {}", table.file, column,
+                                                  fmt::join(kColumns, ", ")));
     }
   }
   for (std::string_view column : {"board", "profile", "workload", "batch"}) {
@@ -169,7 +170,8 @@ Result<std::vector<DataSet>> shipped_datasets() {
     auto file = catalog::embedded_file(mapping.file);
     if (!file) return fail(ErrorCode::internal, fmt::format("this program was built without {}", mapping.file));
     CsvTable table = TRY(parse_csv(*file, mapping.file));
-    DataSet set = TRY(read_measurements(TRY(apply_mapping(mapping, table)), mapping.name));
+    CsvTable mapped = TRY(apply_mapping(mapping, table));
+    DataSet set = TRY(read_measurements(mapped, mapping.name));
     set.title = mapping.title;
     sets.push_back(std::move(set));
   }

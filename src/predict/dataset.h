@@ -30,19 +30,19 @@
 namespace partita::predict {
 
 struct Measurement {
-  std::string set;       // data set
-  int line = 0;          // in its file
+  std::string set;  // data set
+  int line = 0;     // in its file
   std::string board, profile, workload;
   Settings settings;
   double neighbours = 0;
   bool virtualised = false;
   std::string host, run;
-  std::optional<double> step_ms;      // of one process
-  std::optional<double> throughput;   // samples/s of one partition, all its processes
+  std::optional<double> step_ms;     // of one process
+  std::optional<double> throughput;  // samples/s of one partition, all its processes
   std::optional<double> memory_mib;
   bool out_of_memory = false;
-  bool other_batch_ratio = false;     // ratios may compare different batches
-  std::string left_out;               // why; "" = counts
+  bool other_batch_ratio = false;  // ratios may compare different batches
+  std::string left_out;            // why; "" = counts
 };
 
 struct DataSet {

@@ -68,7 +68,8 @@ TEST(Dataset, AMappingRenamesColumnsAndAppliesRulesInOrder) {
 )",
                                 "m.yaml");
   ASSERT_TRUE(mappings) << mappings.error().message;
-  auto table = parse_csv("net,gpcs,bs,ips\nresnet50,7,8,100\nresnet50,2,8,30\njunk,1,8,1\nresnet50,1,8,20\n", "lab.csv");
+  auto table =
+      parse_csv("net,gpcs,bs,ips\nresnet50,7,8,100\nresnet50,2,8,30\njunk,1,8,1\nresnet50,1,8,20\n", "lab.csv");
   ASSERT_TRUE(table);
   auto mapped = apply_mapping(mappings->front(), *table);
   ASSERT_TRUE(mapped) << mapped.error().message;

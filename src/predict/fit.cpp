@@ -14,7 +14,8 @@ namespace partita::predict {
 namespace {
 
 const std::set<Key>& memory_keys() {
-  static const std::set<Key> keys{Key::context_mib, Key::context_mib_per_sm, Key::inference_live, Key::convolution_context_mib,
+  static const std::set<Key> keys{Key::context_mib,    Key::context_mib_per_sm,
+                                  Key::inference_live, Key::convolution_context_mib,
                                   Key::training_saved, Key::training_parameter_copies};
   return keys;
 }
@@ -30,8 +31,8 @@ class Layout {
     for (const KeyInfo& info : key_table()) {
       if (!info.fitted || memory_keys().contains(info.key) != memory) continue;
       keys_.push_back(info.key);
-      parameters_.push_back({std::log(std::max(start[info.key], 1e-3)), std::log(std::max(info.low, 1e-3)),
-                             std::log(info.high), {}});
+      parameters_.push_back(
+          {std::log(std::max(start[info.key], 1e-3)), std::log(std::max(info.low, 1e-3)), std::log(info.high), {}});
     }
     for (std::size_t h = 0; h < start.hosts.size(); ++h) {
       const Host& host = start.hosts[h];
@@ -99,8 +100,8 @@ std::vector<double> memory_errors(const Constants& constants, const std::vector<
   for (const Case& c : cases) {
     const Host* host = constants.host(c.measured.host);
     auto device = device_of(constants, c.partition);
-    double mib = memory_mib(constants, host ? *host : Host{}, *c.workload, c.measured.settings, c.measured.settings.batch,
-                            device ? device->multiprocessors : 1);
+    double mib = memory_mib(constants, host ? *host : Host{}, *c.workload, c.measured.settings,
+                            c.measured.settings.batch, device ? device->multiprocessors : 1);
     out.push_back(std::log(mib / *c.measured.memory_mib));
   }
   return out;
@@ -119,7 +120,8 @@ constexpr double kNearStart = 0.3;
 
 std::vector<double> time_residuals(const Constants& constants, const std::vector<Case>& cases) {
   std::vector<double> out = scaled(time_errors(constants, cases));
-  out.push_back(std::log(constants[Key::convolution_efficiency] / constants[Key::tensor_matmul_efficiency]) / kSameCores);
+  out.push_back(std::log(constants[Key::convolution_efficiency] / constants[Key::tensor_matmul_efficiency]) /
+                kSameCores);
   static const double start = prior_constants()[Key::convolution_half_k];
   out.push_back(std::log(constants[Key::convolution_half_k] / start) / kNearStart);
   return out;
@@ -155,8 +157,8 @@ void fit_memory(const std::vector<Case>& all, Constants& constants) {
                        [](const Case& c) { return c.measured.memory_mib.has_value() && *c.measured.memory_mib > 0; });
   if (cases.size() < 20) return;
   Layout layout(constants, true);
-  LeastSquares problem{[&](const std::vector<double>& p) { return scaled(memory_errors(layout.at(constants, p), cases)); },
-                       kHuber, 60};
+  LeastSquares problem{
+      [&](const std::vector<double>& p) { return scaled(memory_errors(layout.at(constants, p), cases)); }, kHuber, 60};
   Solution solution = solve(problem, layout.parameters());
   Constants start = constants;
   constants = layout.at(start, solution.parameters);
@@ -171,12 +173,12 @@ void fit_memory(const std::vector<Case>& all, Constants& constants) {
 Result<Constants> fit_time(const std::vector<Case>& cases, const Constants& start, int max_iterations) {
   Layout layout(start, false);
   if (cases.size() < 2 * layout.parameters().size()) {
-    return fail(ErrorCode::invalid, fmt::format("a fit of {} constants needs at least {} rows, found {}",
-                                                layout.parameters().size(), 2 * layout.parameters().size(),
-                                                cases.size()));
+    return fail(ErrorCode::invalid,
+                fmt::format("a fit of {} constants needs at least {} rows, found {}", layout.parameters().size(),
+                            2 * layout.parameters().size(), cases.size()));
   }
-  LeastSquares problem{[&](const std::vector<double>& p) { return time_residuals(layout.at(start, p), cases); },
-                       kHuber, max_iterations};
+  LeastSquares problem{[&](const std::vector<double>& p) { return time_residuals(layout.at(start, p), cases); }, kHuber,
+                       max_iterations};
   Solution solution = solve(problem, layout.parameters());
   Constants out = layout.at(start, solution.parameters);
   std::vector<double> errors = time_errors(out, cases);
@@ -190,13 +192,14 @@ Result<FitReport> fit(Library& library, const DataSet& set) {
   std::ranges::copy_if(all, std::back_inserter(cases), counts);
   FitReport report;
   report.rows = static_cast<int>(cases.size());
-  report.left_out = static_cast<int>(std::ranges::count_if(
-      set.rows, [](const Measurement& m) { return !m.left_out.empty() && m.step_ms; }));
+  report.left_out = static_cast<int>(
+      std::ranges::count_if(set.rows, [](const Measurement& m) { return !m.left_out.empty() && m.step_ms; }));
 
   Constants start = prior_constants();
   for (const Case& c : cases) {
     if (!c.measured.host.empty() && !start.host(c.measured.host)) {
-      start.hosts.push_back({.name = c.measured.host, .launch_factor = 1, .weight_passes = 8, .context_mib = 0, .error = {}});
+      start.hosts.push_back(
+          {.name = c.measured.host, .launch_factor = 1, .weight_passes = 8, .context_mib = 0, .error = {}});
     }
     if (std::ranges::find(start.networks, c.workload->name) == start.networks.end()) {
       start.networks.push_back(c.workload->name);

@@ -24,15 +24,15 @@ MemoryTerms memory_terms(const Workload& workload, const Settings& settings) {
 double memory_mib(const Constants& constants, const Host& host, const Workload& workload, const Settings& settings,
                   double batch, double multiprocessors) {
   MemoryTerms terms = memory_terms(workload, settings);
-  double context = constants[Key::context_mib] + host.context_mib + constants[Key::context_mib_per_sm] * multiprocessors;
+  double context =
+      constants[Key::context_mib] + host.context_mib + constants[Key::context_mib_per_sm] * multiprocessors;
   if (terms.convolutions) context += constants[Key::convolution_context_mib];
   double one = 0;
   if (settings.mode == Mode::training) {
     one = context + (constants[Key::training_parameter_copies] + terms.optimizer_copies) * terms.parameters_mib +
           constants[Key::training_saved] * batch * terms.activations_mib;
   } else {
-    one = context + terms.parameters_mib +
-          constants[Key::inference_live] * batch * terms.activations_mib;
+    one = context + terms.parameters_mib + constants[Key::inference_live] * batch * terms.activations_mib;
   }
   return one * settings.processes;
 }

@@ -11,9 +11,9 @@ namespace partita::predict {
 
 // The terms, so that fits can be linear in the constants.
 struct MemoryTerms {
-  double parameters_mib = 0;          // one copy
-  double activations_mib = 0;         // per sample: live ones for inference, saved ones for training
-  double optimizer_copies = 0;        // over Adam's, for the optimizer
+  double parameters_mib = 0;    // one copy
+  double activations_mib = 0;   // per sample: live ones for inference, saved ones for training
+  double optimizer_copies = 0;  // over Adam's, for the optimizer
   bool convolutions = false;
 };
 MemoryTerms memory_terms(const Workload& workload, const Settings& settings);

@@ -25,8 +25,8 @@ Result<void> check_settings(const Workload& workload, const Settings& settings, 
     return fail(ErrorCode::invalid, fmt::format("{}: a workload without operations", workload.name));
   }
   if (settings.copy_inside_step && workload.input_bytes_per_sample <= 0) {
-    return fail(ErrorCode::invalid, fmt::format("{}: the copy is inside the step, but the size of an input is not known",
-                                                workload.name));
+    return fail(ErrorCode::invalid,
+                fmt::format("{}: the copy is inside the step, but the size of an input is not known", workload.name));
   }
   return {};
 }
@@ -63,7 +63,7 @@ double add_notes(const Constants& constants, const Workload& workload, const Set
     out.extrapolated = true;
     variance += constants[key] * constants[key];
   };
-  if (p.board->chip != "GA100") {
+  if (p.board->chip != "GA100" || p.board->specs.sm_count.value_or(0) != 108) {
     extrapolate(Key::board_spread);
     out.notes.push_back(fmt::format("{} is beyond the measured boards (A100): an extrapolation", p.board->id));
   }
@@ -125,10 +125,10 @@ Result<Prediction> Predictor::predict(const Partition& partition, int batch, con
   double beyond = add_notes(*constants_, *workload_, settings_, partition, out);
   for (const std::string& note : calibration.notes) out.notes.push_back(note);
 
-  bool seen = host_ != &kReference && std::ranges::find(constants_->networks, workload_->name) != constants_->networks.end();
-  double sigma = calibration.residual > 0
-                     ? calibrated_spread(plan_, device, batch, calibration)
-                     : std::hypot(spread(*constants_, out.share, seen), std::sqrt(beyond));
+  bool seen =
+      host_ != &kReference && std::ranges::find(constants_->networks, workload_->name) != constants_->networks.end();
+  double sigma = calibration.residual > 0 ? calibrated_spread(plan_, device, batch, calibration)
+                                          : std::hypot(spread(*constants_, out.share, seen), std::sqrt(beyond));
   out.step_ms = interval(time.total_s * 1e3, sigma);
   double samples = static_cast<double>(batch) * settings_.processes;
   out.throughput = {samples / time.total_s, samples * 1e3 / out.step_ms.high, samples * 1e3 / out.step_ms.low};

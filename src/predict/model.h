@@ -50,9 +50,9 @@ struct Prediction {
 // Log-scale factors that the user's own measured points give (1 = none), by MAP (calibration.h).
 struct Calibration {
   double device = 1, bandwidth = 1, host = 1;
-  double residual = 0;                   // remaining log-scale standard deviation; 0: the model's own
-  std::array<double, 9> covariance{};    // of the three logarithms, row by row
-  std::vector<std::string> notes;        // contradictory points, and what else must be said
+  double residual = 0;                 // remaining log-scale standard deviation; 0: the model's own
+  std::array<double, 9> covariance{};  // of the three logarithms, row by row
+  std::vector<std::string> notes;      // contradictory points, and what else must be said
 };
 
 // <= 20 us for ResNet-50. Errors: `invalid` for a batch < 1 or a precision that the board has no figure for; never a

@@ -10,7 +10,8 @@ namespace partita::predict {
 
 struct NaiveRule {
   std::string_view name;
-  double (*time_factor)(const Device& reference, const Device& partition);  // time on the partition over the reference's
+  double (*time_factor)(const Device& reference,
+                        const Device& partition);  // time on the partition over the reference's
 };
 // SM share, memory share, the larger of both times.
 const std::array<NaiveRule, 3>& naive_rules();

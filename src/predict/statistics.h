@@ -5,7 +5,7 @@
 
 namespace partita::predict {
 
-double mean(const std::vector<double>& values);                // 0 for none
-double quantile(std::vector<double> values, double share);     // linear between ranks; 0 for none
+double mean(const std::vector<double>& values);             // 0 for none
+double quantile(std::vector<double> values, double share);  // linear between ranks; 0 for none
 
 }  // namespace partita::predict

@@ -15,14 +15,21 @@ struct Passes {
 
 constexpr Passes passes(OperationKind kind) {
   switch (kind) {
-    case OperationKind::batch_norm: return {1, 1.5, 2.5};  // statistics are a pass of their own
-    case OperationKind::layer_norm: return {1, 1, 2.5};
+    case OperationKind::batch_norm:
+      return {1, 1.5, 2.5};  // statistics are a pass of their own
+    case OperationKind::layer_norm:
+      return {1, 1, 2.5};
     case OperationKind::activation:
-    case OperationKind::softmax: return {1, 1, 1.5};
-    case OperationKind::add: return {1, 1, 1};
-    case OperationKind::dropout: return {0, 1.125, 1.125};
-    case OperationKind::embedding: return {1, 1, 1.5};
-    default: return {1, 1, 1};
+    case OperationKind::softmax:
+      return {1, 1, 1.5};
+    case OperationKind::add:
+      return {1, 1, 1};
+    case OperationKind::dropout:
+      return {0, 1.125, 1.125};
+    case OperationKind::embedding:
+      return {1, 1, 1.5};
+    default:
+      return {1, 1, 1};
   }
 }
 
@@ -39,12 +46,16 @@ double kernel_area(const Operation& op) {
   return std::max(1.0, square ? ratio : 4 * ratio);
 }
 
-// Adam's traffic, counted in passes over the parameters of the unfused steps, is what was measured; the others by count.
+// Adam's traffic, counted in passes over the parameters of the unfused steps, is what was measured; the others by
+// count.
 double optimizer_share(Optimizer optimizer) {
   switch (optimizer) {
-    case Optimizer::sgd: return 3.0 / 29;
-    case Optimizer::sgd_momentum: return 8.0 / 29;
-    case Optimizer::adam: return 1;
+    case Optimizer::sgd:
+      return 3.0 / 29;
+    case Optimizer::sgd_momentum:
+      return 8.0 / 29;
+    case Optimizer::adam:
+      return 1;
   }
   return 1;
 }
@@ -61,8 +72,8 @@ class Compiler {
     matmul_peak_ = TRY(peak_per_sm(device_, s_.matmul));
     convolution_peak_ = TRY(peak_per_sm(device_, s_.convolution));
     fp32_peak_ = TRY(peak_per_sm(device_, Precision::fp32));
-    bool convolutional = std::ranges::any_of(
-        workload.operations, [](const Operation& op) { return op.kind == OperationKind::convolution; });
+    bool convolutional = std::ranges::any_of(workload.operations,
+                                             [](const Operation& op) { return op.kind == OperationKind::convolution; });
     double convolution_macs = 0, matmul_macs = 0;
     for (const Operation& op : workload.operations) {
       (op.kind == OperationKind::convolution ? convolution_macs : matmul_macs) += op.macs();
@@ -78,8 +89,8 @@ class Compiler {
     if (is_product(op.kind)) {
       out.push_back(product(op, op.k, false, launch_s_, false));
     } else {
-      out.push_back(movement(op, s_.mode == Mode::training ? passes(op.kind).training : passes(op.kind).inference,
-                             launch_s_));
+      out.push_back(
+          movement(op, s_.mode == Mode::training ? passes(op.kind).training : passes(op.kind).inference, launch_s_));
     }
   }
 
@@ -112,8 +123,7 @@ class Compiler {
   }
 
  private:
-  Kernel product(const Operation& op, double k, bool over_batch, double launch,
-                 bool gradient) const {
+  Kernel product(const Operation& op, double k, bool over_batch, double launch, bool gradient) const {
     bool convolution = op.kind == OperationKind::convolution;
     Precision precision = convolution ? s_.convolution : s_.matmul;
     bool tensor = precision != Precision::fp32;
@@ -126,15 +136,15 @@ class Compiler {
     double peak = convolution ? convolution_peak_ : matmul_peak_;
     Kernel kernel;
     kernel.launch_s = launch;
-    kernel.compute = 2 * op.macs() / (peak * efficiency);
+    double width = tensor ? c_[Key::tile_width] : 1;
+    double wide = op.n > 0 ? std::ceil(op.n / width) * width / op.n : 1;
+    kernel.compute = 2 * op.macs() * wide / (peak * efficiency);
     (over_batch ? kernel.half_k_over_m : kernel.half_k_over_k) = half / std::max(1.0, k);
     if (!over_batch) kernel.tail_s = c_[Key::tile_elements] * (k + half) / (peak * efficiency);
     double bytes = bytes_per_element(precision);
-    double passes = !eager     ? 1
-                    : gradient ? c_[Key::backward_convolution_passes]
-                               : c_[Key::convolution_passes];
+    double passes = !eager ? 1 : gradient ? c_[Key::backward_convolution_passes] : c_[Key::convolution_passes];
     kernel.bytes = (op.input_elements + op.output_elements) * bytes * (convolution ? passes : 1);
-    kernel.fixed_bytes = op.weight_elements * bytes * (convolution ? weight_passes_ : 1);
+    kernel.fixed_bytes = op.weight_elements * bytes * (convolution && eager ? weight_passes_ : 1);
     return kernel;
   }
 
@@ -171,11 +181,14 @@ double clock_share(const Device& device, double active) {
 double bytes_per_element(Precision precision) {
   switch (precision) {
     case Precision::fp32:
-    case Precision::tf32: return 4;
+    case Precision::tf32:
+      return 4;
     case Precision::fp16:
-    case Precision::bf16: return 2;
+    case Precision::bf16:
+      return 2;
     case Precision::int8:
-    case Precision::fp8: return 1;
+    case Precision::fp8:
+      return 1;
   }
   return 4;
 }
@@ -184,12 +197,24 @@ Result<double> peak_per_sm(const Device& device, Precision precision) {
   double peak = 0;
   std::string_view word;
   switch (precision) {
-    case Precision::fp32: peak = device.fp32_per_sm, word = "fp32"; break;
-    case Precision::tf32: peak = device.tf32_per_sm, word = "tf32"; break;
-    case Precision::fp16: peak = device.fp16_per_sm, word = "fp16"; break;
-    case Precision::bf16: peak = device.fp16_per_sm, word = "bf16"; break;
-    case Precision::int8: peak = device.int8_per_sm, word = "int8"; break;
-    case Precision::fp8: peak = device.fp8_per_sm, word = "fp8"; break;
+    case Precision::fp32:
+      peak = device.fp32_per_sm, word = "fp32";
+      break;
+    case Precision::tf32:
+      peak = device.tf32_per_sm, word = "tf32";
+      break;
+    case Precision::fp16:
+      peak = device.fp16_per_sm, word = "fp16";
+      break;
+    case Precision::bf16:
+      peak = device.fp16_per_sm, word = "bf16";
+      break;
+    case Precision::int8:
+      peak = device.int8_per_sm, word = "int8";
+      break;
+    case Precision::fp8:
+      peak = device.fp8_per_sm, word = "fp8";
+      break;
   }
   if (peak > 0) return peak;
   return fail(ErrorCode::invalid,

@@ -53,8 +53,8 @@ const TableRow& largest_at(const Table& table, std::size_t row) {
 std::string lacks(const Table& table, std::size_t row, const Need& need) {
   const Prediction& p = table.rows[row].prediction;
   if (p.fit == Fit::does_not_fit) {
-    return fmt::format("does not fit: {:.1f} of {:.1f} GiB at batch {}", p.memory_mib.median / 1024, p.capacity_mib / 1024,
-                       table.rows[row].batch);
+    return fmt::format("does not fit: {:.1f} of {:.1f} GiB at batch {}", p.memory_mib.median / 1024,
+                       p.capacity_mib / 1024, table.rows[row].batch);
   }
   if (need.throughput && p.throughput.median < *need.throughput) {
     return fmt::format("{:.4g} {}/s of {:.4g}", p.throughput.median, table.unit, *need.throughput);
@@ -75,10 +75,14 @@ std::string lacks(const Table& table, std::size_t row, const Need& need) {
 // Why the step would not shrink, in a few words.
 std::string_view limit_of(Bound bound) {
   switch (bound) {
-    case Bound::host: return "the host's launches bound the step, and a larger partition does not speed them up";
-    case Bound::copy: return "the copy of the input bounds the step, and a larger partition does not speed it up";
-    case Bound::compute: return "multiprocessors bound the step";
-    case Bound::bandwidth: return "memory bandwidth bounds the step";
+    case Bound::host:
+      return "the host's launches bound the step, and a larger partition does not speed them up";
+    case Bound::copy:
+      return "the copy of the input bounds the step, and a larger partition does not speed it up";
+    case Bound::compute:
+      return "multiprocessors bound the step";
+    case Bound::bandwidth:
+      return "memory bandwidth bounds the step";
   }
   return "";
 }
@@ -94,8 +98,8 @@ std::string compare_larger(const Table& table, std::size_t chosen) {
       return fmt::format("a larger partition would not help: {} gives {:+.0f} % at batch {}; {}", other.name,
                          100 * (gain - 1), here.batch, limit_of(here.prediction.bound));
     }
-    return fmt::format("the need is met; {} would give {:.2g} times as much at batch {} ({})", other.name, gain, here.batch,
-                       limit_of(here.prediction.bound));
+    return fmt::format("the need is met; {} would give {:.2g} times as much at batch {} ({})", other.name, gain,
+                       here.batch, limit_of(here.prediction.bound));
   }
   return fmt::format("{} is the largest partition of {}", here.name, table.board->id);
 }

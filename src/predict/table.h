@@ -18,9 +18,9 @@ struct TableRow {
 
 struct Table {
   const catalog::Board* board = nullptr;
-  std::string unit;             // of a sample: "images"
-  std::vector<int> batches;     // ascending
-  std::vector<TableRow> rows;   // by partition from small to large, then by batch
+  std::string unit;            // of a sample: "images"
+  std::vector<int> batches;    // ascending
+  std::vector<TableRow> rows;  // by partition from small to large, then by batch
 };
 
 struct TableQuery {
@@ -44,9 +44,9 @@ struct Need {
 };
 
 struct Choice {
-  std::optional<std::size_t> row;      // of the table: the smallest partition that meets the need, at its best batch
-  std::vector<std::string> rejected;   // one line for each smaller partition: what it lacks
-  std::string larger;                  // why a larger one would not help, or what it would give
+  std::optional<std::size_t> row;     // of the table: the smallest partition that meets the need, at its best batch
+  std::vector<std::string> rejected;  // one line for each smaller partition: what it lacks
+  std::string larger;                 // why a larger one would not help, or what it would give
 };
 
 // `invalid` for a need that is not positive or a share above 1. No partition that meets it is an answer.
@@ -55,7 +55,7 @@ Result<Choice> smallest_that_meets(const Table& table, const Need& need);
 // The batch beyond which a partition gains little: the first of the table with 90 % of its best throughput.
 struct Knee {
   std::string name;
-  std::optional<int> batch;          // nullopt: no batch fits
+  std::optional<int> batch;  // nullopt: no batch fits
   double throughput = 0, best_throughput = 0;
   std::optional<int> largest_batch;  // of the table that fits
 };

@@ -25,8 +25,8 @@ struct Sample {
     if (measured >= predicted.low && measured <= predicted.high) ++inside;
   }
   Errors table(std::string name) const {
-    Errors out{std::move(name), static_cast<int>(errors.size()), mean(errors), quantile(errors, 0.5),
-               quantile(errors, 0.9), std::nullopt};
+    Errors out{std::move(name),       static_cast<int>(errors.size()), mean(errors),
+               quantile(errors, 0.5), quantile(errors, 0.9),           std::nullopt};
     if (with_interval > 0) out.inside = static_cast<double>(inside) / with_interval;
     return out;
   }
@@ -39,7 +39,8 @@ void add_tables(const Samples& samples, std::vector<Errors>& out) {
 }
 
 std::string what(const Measurement& m) {
-  std::string text = fmt::format("{}{} on {}", m.workload, m.settings.mode == Mode::training ? " training" : "", m.profile);
+  std::string text =
+      fmt::format("{}{} on {}", m.workload, m.settings.mode == Mode::training ? " training" : "", m.profile);
   if (m.settings.sequence) text += fmt::format(", {} tokens", *m.settings.sequence);
   text += fmt::format(", batch {}", m.settings.batch);
   if (m.settings.processes > 1) text += fmt::format(", {} processes", m.settings.processes);
@@ -92,8 +93,12 @@ class Validation {
 
   WorstRow row(std::size_t i) const {
     double predicted = predicted_[i].throughput.median;
-    return {cases_[i].measured.line, what(cases_[i].measured), measured(i), predicted,
-            std::abs(predicted / measured(i) - 1), cases_[i].measured.left_out};
+    return {cases_[i].measured.line,
+            what(cases_[i].measured),
+            measured(i),
+            predicted,
+            std::abs(predicted / measured(i) - 1),
+            cases_[i].measured.left_out};
   }
 
   void zero_shot() {
@@ -112,7 +117,8 @@ class Validation {
         continue;
       }
       all.add(predicted_[i].throughput, measured(i));
-      workloads[m.workload + (m.settings.mode == Mode::training ? " training" : "")].add(predicted_[i].throughput, measured(i));
+      workloads[m.workload + (m.settings.mode == Mode::training ? " training" : "")].add(predicted_[i].throughput,
+                                                                                         measured(i));
       profiles[m.profile].add(predicted_[i].throughput, measured(i));
       report_->worst.push_back(row(i));
     }
@@ -138,9 +144,8 @@ class Validation {
     auto batch = [&](std::size_t i) { return cases_[i].measured.settings.batch; };
     auto sm = [&](std::size_t i) { return devices_[i].multiprocessors; };
     auto best = [&](auto better) { return *std::ranges::min_element(rows, better); };
-    std::vector<std::size_t> points{best([&](auto a, auto b) {
-      return std::pair(-sm(a), -batch(a)) < std::pair(-sm(b), -batch(b));
-    })};
+    std::vector<std::size_t> points{
+        best([&](auto a, auto b) { return std::pair(-sm(a), -batch(a)) < std::pair(-sm(b), -batch(b)); })};
     if (wanted == 1) return points;
     points.push_back(best([&](auto a, auto b) { return std::pair(-sm(a), batch(a)) < std::pair(-sm(b), batch(b)); }));
     points.push_back(best([&](auto a, auto b) { return std::pair(sm(a), -batch(a)) < std::pair(sm(b), -batch(b)); }));

@@ -28,11 +28,11 @@ struct WorstRow {
 
 struct SetReport {
   std::string name, title;
-  int rows = 0;                                          // that count
-  std::vector<std::pair<std::string, int>> skipped;      // reason, rows
-  std::vector<Errors> time;       // zero-shot, one point, three points, several processes, busy neighbours
-  std::vector<Errors> ratio;      // instance over the largest one at the same batch: model, then the naive rules
-  std::vector<Errors> two_points; // no architecture
+  int rows = 0;                                      // that count
+  std::vector<std::pair<std::string, int>> skipped;  // reason, rows
+  std::vector<Errors> time;        // zero-shot, one point, three points, several processes, busy neighbours
+  std::vector<Errors> ratio;       // instance over the largest one at the same batch: model, then the naive rules
+  std::vector<Errors> two_points;  // no architecture
   std::vector<Errors> memory;
   std::vector<Errors> by_workload, by_profile, ratio_by_profile;
   std::optional<std::pair<double, double>> four_over_three;  // median 4g/3g throughput: predicted, measured
@@ -48,7 +48,8 @@ Result<SetReport> validate(Library& library, const Constants& constants, const D
 
 // The tables as Markdown.
 std::string to_markdown(const std::vector<SetReport>& reports);
-// docs/prediction.md: what the model is, the tables, the format of measured data, the constants with errors and sources.
+// docs/prediction.md: what the model is, the tables, the format of measured data, the constants with errors and
+// sources.
 std::string prediction_page(const std::vector<SetReport>& reports, const Constants& constants);
 
 }  // namespace partita::predict

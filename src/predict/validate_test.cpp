@@ -35,7 +35,9 @@ class ValidateTest : public ::testing::Test {
     delete library_;
   }
 
-  static const SetReport& report(std::string_view name) { return *std::ranges::find(*reports_, name, &SetReport::name); }
+  static const SetReport& report(std::string_view name) {
+    return *std::ranges::find(*reports_, name, &SetReport::name);
+  }
   static Errors time(std::string_view set, std::string_view name) { return *find(report(set).time, name); }
   static void expect_inside(const Errors& e, double mean, double median, double p90) {
     EXPECT_LE(100 * e.mean, mean) << e.name;
@@ -68,7 +70,8 @@ TEST_F(ValidateTest, RatiosAreWithinTheirTargetsAndHalfOfTheBestNaiveRule) {
   for (auto [set, mean] : {std::pair{"migperf", 5.0}, {"parvagpu", 8.0}, {"mlperf", 4.5}}) {
     const SetReport& r = report(set);
     double best = 1;
-    for (const char* rule : {"SM share", "memory share", "max of both shares"}) best = std::min(best, find(r.ratio, rule)->mean);
+    for (const char* rule : {"SM share", "memory share", "max of both shares"})
+      best = std::min(best, find(r.ratio, rule)->mean);
     EXPECT_LE(100 * find(r.ratio, "model")->mean, mean) << set;
     EXPECT_LE(find(r.ratio, "model")->mean, set == std::string("mlperf") ? best : best / 2) << set;
   }
@@ -128,12 +131,14 @@ TEST_F(ValidateTest, ThePageHoldsTheseTables) {
   std::istringstream made(prediction_page(*reports_, **shipped_constants()));
   int lines = 0, missing = 0;
   for (std::string line; std::getline(made, line); ++lines) missing += found.find(line) == std::string::npos;
-  EXPECT_LE(missing, lines / 50) << "docs/prediction.md is old: run `partita predict validate --page docs/prediction.md`";
+  EXPECT_LE(missing, lines / 50)
+      << "docs/prediction.md is old: run `partita predict validate --page docs/prediction.md`";
 }
 
 TEST_F(ValidateTest, OwnRowsOfUnknownNetworksAreNamedNotGuessed) {
   auto table = parse_csv(
-      "board,profile,workload,batch,latency_ms\na100-sxm4-80gb,3g.40gb,mynet,8,10\na100-sxm4-80gb,3g.40gb,resnet50,8,9\n",
+      "board,profile,workload,batch,latency_ms\na100-sxm4-80gb,3g.40gb,mynet,8,10\na100-sxm4-80gb,3g.40gb,resnet50,8,"
+      "9\n",
       "mine.csv");
   auto set = read_measurements(*table, "mine");
   ASSERT_TRUE(set);

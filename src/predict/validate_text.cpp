@@ -58,7 +58,8 @@ void add_table(std::string& out, std::string_view title, const std::vector<Error
   out += fmt::format("\n| {} | rows | mean % | median % | p90 % |{}\n|---|---:|---:|---:|---:|{}\n", title,
                      intervals ? " inside the 90 % interval |" : "", intervals ? "---:|" : "");
   for (const Errors& e : rows) {
-    out += fmt::format("| {} | {} | {:.1f} | {:.1f} | {:.1f} |", e.name, e.rows, 100 * e.mean, 100 * e.median, 100 * e.p90);
+    out += fmt::format("| {} | {} | {:.1f} | {:.1f} | {:.1f} |", e.name, e.rows, 100 * e.mean, 100 * e.median,
+                       100 * e.p90);
     if (intervals) out += e.inside ? fmt::format(" {:.0f} % |", 100 * *e.inside) : " |";
     out += "\n";
   }
@@ -98,9 +99,10 @@ void add_set(std::string& out, const SetReport& r) {
 }
 
 void add_constants(std::string& out, const Constants& constants) {
-  out += fmt::format("\n## Constants\n\nFitted on {}.\n\n| constant | value | ± | unit | meaning | source |\n"
-                     "|---|---:|---:|---|---|---|\n",
-                     constants.fitted_on);
+  out += fmt::format(
+      "\n## Constants\n\nFitted on {}.\n\n| constant | value | ± | unit | meaning | source |\n"
+      "|---|---:|---:|---|---|---|\n",
+      constants.fitted_on);
   for (const KeyInfo& info : key_table()) {
     double error = constants.standard_error[static_cast<std::size_t>(info.key)];
     out += fmt::format("| {} | {:.4g} | {} | {} | {} | {} |\n", info.name, constants[info.key],
@@ -118,8 +120,10 @@ void add_constants(std::string& out, const Constants& constants) {
 
 std::string to_markdown(const std::vector<SetReport>& reports) {
   std::string out =
-      "An error is |predicted / measured throughput - 1|. *One point* calibrates with the largest partition at its largest\n"
-      "batch, *three points* also with its smallest batch and the smallest partition at its largest batch; those rows do "
+      "An error is |predicted / measured throughput - 1|. *One point* calibrates with the largest partition at its "
+      "largest\n"
+      "batch, *three points* also with its smallest batch and the smallest partition at its largest batch; those rows "
+      "do "
       "not\ncount. Each set is measured against the constants below, which come from the first set alone.\n";
   for (const SetReport& report : reports) add_set(out, report);
   return out;
