@@ -8,7 +8,7 @@ namespace partita::report {
 namespace {
 
 // JSON inside a <script>: no "<" may stand there, or a name could end the element.
-std::string inline_json(std::string json) {
+std::string inline_json(std::string_view json) {
   std::string out;
   out.reserve(json.size());
   for (const char c : json) {

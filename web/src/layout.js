@@ -1,7 +1,6 @@
 // What the shapes share: cells of a figure as flat rows, options of the plot, room for labels.
 import { text } from "@observablehq/plot";
 import { range } from "d3";
-import { patternDefs } from "./look.js";
 import { commonKind, interval, nameWithKind, number } from "./numbers.js";
 
 const kLetter = 6.9; // px, mean width at 12 px
@@ -66,12 +65,12 @@ export function valueTicks(figure, rows) {
   return { ticks: ticks.filter((tick) => tick >= bottom * 0.999 && tick <= top), tickFormat: number };
 }
 
-export function commonOptions(figure, id, width) {
+export function commonOptions(figure, width) {
   return {
     width,
     style: { fontSize: "12px", overflow: "visible" },
     ariaLabel: `${figure.title}: ${figure.series.map(nameWithKind).join(", ")}`,
-    marks: [() => patternDefs(id, figure.series.length)],
+    marks: [],
   };
 }
 

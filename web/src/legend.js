@@ -1,6 +1,6 @@
 // The legend of a figure: a sample of each series' mark, its name and how its numbers came about.
 import { create, symbol as path, symbolAsterisk, symbolCircle, symbolCross, symbolDiamond2, symbolSquare, symbolStar, symbolTriangle, symbolWye } from "d3";
-import { colour, dashes, gapFill, patternFill, symbol } from "./look.js";
+import { barFill, colour, dashes, hatchBar, hatchGap, symbol } from "./look.js";
 import { nameWithKind } from "./numbers.js";
 
 const kSymbols = {
@@ -8,13 +8,13 @@ const kSymbols = {
   star: symbolStar, wye: symbolWye, cross: symbolCross, asterisk: symbolAsterisk,
 };
 
-export function legend(figure, id) {
+export function legend(figure) {
   const list = create("ul").attr("class", "legend");
   if (figure.shape === "timeline") {
     if (figure.series.some((series) => series.values.some((cell) => cell == null)))
-      addItem(list, "no value", (svg) => svg.append("rect").attr("width", 26).attr("height", 12).attr("y", 2).attr("fill", gapFill(id)));
+      addItem(list, "no value", (svg) => hatchGap(svg, [0, 2, 26, 12]));
   } else {
-    figure.series.forEach((series, index) => addItem(list, nameWithKind(series), (svg) => sample(svg, figure, id, index)));
+    figure.series.forEach((series, index) => addItem(list, nameWithKind(series), (svg) => sample(svg, figure, index)));
   }
   if (figure.series.some((series) => series.values.some((cell) => cell?.low != null || cell?.high != null)))
     addItem(list, "interval", (svg) => svg.append("path").attr("d", "M13,2 v12 M9,2 h8 M9,14 h8").attr("stroke", "currentColor").attr("stroke-width", 1.4));
@@ -27,9 +27,10 @@ function addItem(list, words, draw) {
   item.append("span").text(words);
 }
 
-function sample(svg, figure, id, index) {
+function sample(svg, figure, index) {
   if (figure.shape !== "lines") {
-    svg.append("rect").attr("x", 4).attr("y", 1).attr("width", 18).attr("height", 14).attr("fill", patternFill(id, index)).attr("stroke", colour(index));
+    svg.append("rect").attr("x", 4).attr("y", 1).attr("width", 18).attr("height", 14).attr("fill", barFill(index)).attr("stroke", colour(index));
+    hatchBar(svg, [4, 1, 18, 14], index);
     return;
   }
   svg.append("path").attr("d", "M0,8 h26").attr("stroke", colour(index)).attr("stroke-width", 2).attr("stroke-dasharray", dashes(index));

@@ -7,13 +7,13 @@ import { number } from "./numbers.js";
 const kMarginLeft = 56;
 const kMostMarkers = 30; // beyond, markers and interval bars would touch
 
-export function lines(figure, id, width) {
+export function lines(figure, width) {
   const place = placesOf(figure);
   const rows = rowsOf(figure).map((row) => ({ ...row, place: place.of(row) }));
   const few = figure.x.length <= kMostMarkers;
   const base = valueDomain(figure, rows)[0];
   const ticks = valueTicks(figure, rows);
-  const options = commonOptions(figure, id, width);
+  const options = commonOptions(figure, width);
   options.marks.push(
     gridY({ ...ticks, stroke: "var(--grid)", strokeOpacity: 1 }),
     axisY({ ...ticks, tickSize: 0, label: null }),

@@ -1,44 +1,54 @@
-// How series are told apart: by colour and, for grey print, by pattern (bars), dashes and marker (lines).
-import { create } from "d3";
+// How series are told apart: by colour and, for grey print, by hatching (bars), dashes and marker (lines).
+import { range, select } from "d3";
 
-const kColours = 8;
-export const colour = (index) => `var(--c${index % kColours})`;
-export const symbol = (index) => ["circle", "square", "triangle", "diamond2", "star", "wye", "cross", "asterisk"][index % 8];
-export const dashes = (index) => [null, "7 3", "2 3", "9 3 2 3", "14 4", "4 2", "2 2 6 2", "1 4"][index % 8];
+const kLooks = 8;
+const kHatchings = [[], ["rising"], ["dots"], ["rising", "falling"], ["flat"], [], ["upright"], ["falling"]];
+const kGap = 6; // px between lines
 
-// Lines of each pattern, in a square of 8 units; the first series is solid.
-const kPatterns = [
-  [],
-  ["M-2,2 l4,-4 M0,8 l8,-8 M6,10 l4,-4"],
-  ["M2,2 h.01 M6,6 h.01"],
-  ["M0,0 l8,8 M8,0 l-8,8"],
-  ["M0,4 h8"],
-  null, // outline only
-  ["M4,0 v8"],
-  ["M-2,6 l4,4 M0,0 l8,8 M6,-2 l4,4"],
-];
+export const colour = (index) => `var(--c${index % kLooks})`;
+export const barFill = (index) => (index % kLooks === 0 ? colour(index) : `var(--t${index % kLooks})`);
+export const symbol = (index) => ["circle", "square", "triangle", "diamond2", "star", "wye", "cross", "asterisk"][index % kLooks];
+export const dashes = (index) => [null, "7 3", "2 3", "9 3 2 3", "14 4", "4 2", "2 2 6 2", "1 4"][index % kLooks];
 
-export const patternFill = (id, index) => (index % 8 === 0 ? colour(index) : `url(#${id}-p${index % 8})`);
-export const gapFill = (id) => `url(#${id}-gap)`;
+// Multiples of `step` between two numbers.
+const between = (from, to, step = kGap) => range(Math.ceil(from / step) * step, to, step);
+const line = (x1, y1, x2, y2) => `M${x1.toFixed(1)},${y1.toFixed(1)}L${x2.toFixed(1)},${y2.toFixed(1)}`;
 
-// <defs> with the patterns of one figure. Each figure has its own, so that it can be taken out of the page.
-export function patternDefs(id, count) {
-  const defs = create("svg:defs");
-  for (let index = 1; index < Math.min(count, kColours); ++index) {
-    const tile = addTile(defs, `${id}-p${index}`);
-    tile.append("rect").attr("width", 8).attr("height", 8).attr("fill", "var(--paper)");
-    tile.append("rect").attr("width", 8).attr("height", 8).attr("fill", colour(index)).attr("fill-opacity", 0.22);
-    addLines(tile, kPatterns[index] ?? [], colour(index), index === 2 ? 2.6 : 1.8);
-  }
-  addLines(addTile(defs, `${id}-gap`), kPatterns[1], "var(--faint)", 1);
-  return defs.node();
+// Hatching of a box as one path. (An SVG pattern would do, but browsers print patterns as coarse bitmaps.)
+const kPaths = {
+  rising: (x, y, w, h) => between(x + y, x + w + y + h).map((sum) => {
+    const [left, right] = [Math.max(x, sum - y - h), Math.min(x + w, sum - y)];
+    return line(left, sum - left, right, sum - right);
+  }),
+  falling: (x, y, w, h) => between(x - y - h, x + w - y).map((difference) => {
+    const [left, right] = [Math.max(x, difference + y), Math.min(x + w, difference + y + h)];
+    return line(left, left - difference, right, right - difference);
+  }),
+  flat: (x, y, w, h) => between(y, y + h).map((at) => line(x, at, x + w, at)),
+  upright: (x, y, w, h) => between(x, x + w).map((at) => line(at, y, at, y + h)),
+  dots: (x, y, w, h) => between(y + 1.5, y + h - 1, 4).flatMap((down, row) =>
+    between(x + 1.5 + (row % 2) * 3, x + w - 1).map((across) => `M${across.toFixed(1)},${down.toFixed(1)}h.01`)),
+};
+
+function addHatching(parent, box, kinds, stroke, width) {
+  const d = kinds.flatMap((kind) => kPaths[kind](...box)).join("");
+  if (d) parent.append("path").attr("d", d).attr("fill", "none").attr("stroke", stroke).attr("stroke-width", width).attr("stroke-linecap", kinds[0] === "dots" ? "round" : "butt");
 }
 
-function addTile(defs, id) {
-  return defs.append("pattern").attr("id", id).attr("width", 8).attr("height", 8).attr("patternUnits", "userSpaceOnUse");
+export function hatchBar(parent, box, index) {
+  const kinds = kHatchings[index % kLooks];
+  addHatching(parent, box, kinds, colour(index), kinds[0] === "dots" ? 2.2 : 1.3);
 }
 
-function addLines(tile, lines, stroke, width) {
-  for (const d of lines)
-    tile.append("path").attr("d", d).attr("stroke", stroke).attr("stroke-width", width).attr("stroke-linecap", "round");
+export const hatchGap = (parent, box) => addHatching(parent, box, ["rising"], "var(--faint)", 1);
+
+// A render transform for Plot's rect marks: hatches each rectangle after it is drawn.
+export function hatched(hatch) {
+  return function (index, scales, values, dimensions, context, next) {
+    const group = next(index, scales, values, dimensions, context);
+    if (group) select(group).selectAll("rect").each(function () {
+      hatch(select(group), ["x", "y", "width", "height"].map((name) => Number(this.getAttribute(name))));
+    });
+    return group;
+  };
 }

@@ -14,12 +14,11 @@ const reports = JSON.parse(source.textContent);
 function draw(place) {
   const { report, section, part } = place.dataset;
   const figure = reports[report].sections[section].parts[part];
-  const id = `f-${report}-${section}-${part}`;
   const width = Math.max(kLeastWidth, place.clientWidth);
   try {
-    const chart = kShapes[figure.shape](figure, id, width);
+    const chart = kShapes[figure.shape](figure, width);
     chart.setAttribute("role", "img");
-    place.replaceChildren(...[legend(figure, id), chart].filter(Boolean));
+    place.replaceChildren(...[legend(figure), chart].filter(Boolean));
     place.dataset.width = width;
     return true;
   } catch (error) {

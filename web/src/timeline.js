@@ -1,10 +1,10 @@
 // Timeline: one row per tenant over time, each value holding until the next; a hatched stretch has no value.
 import { areaY, axisFy, axisX, axisY, gridX, gridY, lineY, plot, pointer, rect, ruleY, tip } from "@observablehq/plot";
-import { colour, gapFill } from "./look.js";
+import { colour, hatchGap, hatched } from "./look.js";
 import { commonOptions, ems, hasValue, labelAbove, labelBelow, longest, rowsOf, valueDomain, valueLabel, valueScale, valueTicks } from "./layout.js";
 import { commonKind, nameWithKind, number } from "./numbers.js";
 
-export function timeline(figure, id, width) {
+export function timeline(figure, width) {
   const times = figure.x.map(Number);
   const known = times.every(Number.isFinite);
   const at = (index) => (known ? times[index] : index);
@@ -13,14 +13,14 @@ export function timeline(figure, id, width) {
   const marginRight = Math.min(width * 0.3, longest(names) + 14);
   const base = valueDomain(figure, rows)[0];
   const ticks = figure.log_y ? valueTicks(figure, rows) : { ticks: 2 };
-  const options = commonOptions(figure, id, width);
+  const options = commonOptions(figure, width);
   options.marks.push(
     gridX({ stroke: "var(--grid)", strokeOpacity: 1 }),
     gridY({ ...ticks, stroke: "var(--grid)", strokeOpacity: 1 }),
     axisY({ ...ticks, tickSize: 0, label: null }),
     axisX({ ticks: 8, tickSize: 4, label: null, tickFormat: known ? number : (index) => figure.x[index] ?? "" }),
     axisFy({ anchor: "right", label: null, tickSize: 0, tickFormat: (index) => names[index], lineWidth: ems(marginRight - 8), fontVariant: "normal" }),
-    rect(rows.filter((row) => !hasValue(row) && row.to > row.from), { fy: "series", x1: "from", x2: "to", fill: gapFill(id) }),
+    rect(rows.filter((row) => !hasValue(row) && row.to > row.from), { fy: "series", x1: "from", x2: "to", fill: "none", render: hatched(hatchGap) }),
     ...figure.series.flatMap((_, index) => steps(rows.filter((row) => row.series === index), index, base)),
     ruleY([base], { stroke: "currentColor" }),
     labelAbove(valueLabel(figure), 52),
