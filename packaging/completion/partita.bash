@@ -3,9 +3,11 @@ _partita_boards() { partita boards 2>/dev/null | sed '1d;/^ /d;/^$/d' | cut -d '
 _partita_nodes() { { partita emulate list; partita emulate types; } 2>/dev/null | sed '/^node /d;/^type /d;/^no /d' | cut -d ' ' -f 1 | sort -u; }
 _partita_running() { partita emulate list 2>/dev/null | sed '/^node /d;/^no /d' | cut -d ' ' -f 1; }
 _partita_types() { partita emulate types 2>/dev/null | sed 1d | cut -d ' ' -f 1; }
+_partita_workloads() { partita predict --list 2>/dev/null | sed 1d | cut -d ' ' -f 1; }
+_partita_studies() { partita study --list 2>/dev/null | sed '1d;/^ /d' | cut -d ' ' -f 1; }
 _partita() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb= word i
-  local with_value=" --emulate -o --output --output-format --data --gpu -f --config-file -c --selected-config --demand -k --hooks-file -l --config-label --checkpoint-file --output-file --format --memory --pid --node --calls "
+  local with_value=" --emulate -o --output --output-format --data --gpu -f --config-file -c --selected-config --demand -k --hooks-file -l --config-label --checkpoint-file --output-file --format --memory --pid --node --calls --batch --board --sequence --precision --framework --optimizer --processes --host --throughput --latency --share --measured --neighbours --constants -O --page --seed "
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
     case $word in
@@ -14,6 +16,7 @@ _partita() {
       *)
         if [[ -z $verb ]]; then verb=$word
         elif [[ $verb == emulate && " start stop list types reboot reset hold fault lose " == *" $word "* ]]; then verb="emulate $word"
+        elif [[ $verb == predict && " fit validate " == *" $word "* ]]; then verb="predict $word"
         fi ;;
     esac
   done
@@ -42,13 +45,33 @@ _partita() {
     'emulate fault:--calls') return ;;
     'emulate fault:--gpu') return ;;
     'emulate fault:--node') COMPREPLY=($(compgen -W "$(_partita_running)" -- "$cur")); return ;;
+    'predict:--batch') return ;;
+    'predict:--board') COMPREPLY=($(compgen -W "$(_partita_boards)" -- "$cur")); return ;;
+    'predict:--sequence') return ;;
+    'predict:--precision') COMPREPLY=($(compgen -W "fp32 tf32 fp16 bf16 int8 fp8" -- "$cur")); return ;;
+    'predict:--framework') COMPREPLY=($(compgen -W "eager_overlapped eager_serial graph" -- "$cur")); return ;;
+    'predict:--optimizer') COMPREPLY=($(compgen -W "sgd sgd_momentum adam" -- "$cur")); return ;;
+    'predict:--processes') return ;;
+    'predict:--host') return ;;
+    'predict:--throughput') return ;;
+    'predict:--latency') return ;;
+    'predict:--share') return ;;
+    'predict:--measured') compopt -o default; return ;;
+    'predict:--neighbours') return ;;
+    'predict:--constants') compopt -o default; return ;;
+    'predict fit:-O' | 'predict fit:--output-file') compopt -o default; return ;;
+    'predict validate:--page') compopt -o default; return ;;
+    'predict validate:--constants') compopt -o default; return ;;
+    'study:-O' | 'study:--output-file') compopt -o default; return ;;
+    'study:--format') COMPREPLY=($(compgen -W "html markdown json" -- "$cur")); return ;;
+    'study:--seed') return ;;
     *:--emulate) COMPREPLY=($(compgen -W "$(_partita_nodes)" -- "$cur")); return ;;
     *:-o | *:--output | *:--output-format) COMPREPLY=($(compgen -W "table json yaml" -- "$cur")); return ;;
     *:--data) compopt -o dirnames; return ;;
   esac
   local options="--emulate -o --output --output-format --data --no-color -d --debug -h --help --version" words=
   case $verb in
-    '') words="boards status plan apply assert export checkpoint restore generate-config emulate doctor completion man" ;;
+    '') words="boards status plan apply assert export checkpoint restore generate-config emulate predict study doctor completion man" ;;
     'boards') options+=" " words="$(_partita_boards)" ;;
     'status') options+=" --gpu -v --verbose" words="" ;;
     'plan') options+=" -f --config-file -c --selected-config --demand -m --mode-only -s --skip-reset -k --hooks-file --adopt --force" words="" ;;
@@ -68,6 +91,10 @@ _partita() {
     'emulate hold') options+=" --memory --pid --node" words="" ;;
     'emulate fault') options+=" --calls --gpu --clear --node" words="" ;;
     'emulate lose') options+=" --back" words="$(_partita_running)" ;;
+    'predict') compopt -o default; options+=" --list --training --batch --board --sequence --precision --framework --optimizer --copy-inside --processes --host --throughput --latency --share --measured --virtualised --neighbours --whole-gpu --compute-instances --constants" words="fit validate $(_partita_workloads)" ;;
+    'predict fit') compopt -o default; options+=" -O --output-file" words="" ;;
+    'predict validate') compopt -o default; options+=" --page --constants" words="" ;;
+    'study') compopt -o default; options+=" --list --all -O --output-file --format --seed" words="$(_partita_studies)" ;;
     'doctor') options+=" " words="" ;;
     'completion') options+=" " words="bash zsh fish" ;;
     'man') options+=" --markdown" words="" ;;

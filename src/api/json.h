@@ -4,6 +4,7 @@
 #include <string>
 
 #include "api/node.h"
+#include "api/predict.h"
 #include "base/error.h"
 #include "catalog/catalog.h"
 
@@ -17,5 +18,8 @@ std::string to_json(const DoctorAnswer& answer);
 std::string to_json(const Error& error);  // {"error": {"code", "message", "details"}}
 std::string to_json(const std::vector<catalog::BoardEntry>& boards);
 std::string to_json(const catalog::Board& board);
+std::string to_json(const PredictAnswer& answer);
+std::string to_json(const TwoPointAnswer& answer);
+std::string to_json(const std::vector<WorkloadRow>& workloads);
 
 }  // namespace partita::api

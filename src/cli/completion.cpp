@@ -7,7 +7,13 @@ namespace partita::cli {
 std::string words_function(Completes completes) {
   if (completes == Completes::board) return "_partita_boards";
   if (completes == Completes::running_node) return "_partita_running";
+  if (completes == Completes::workload) return "_partita_workloads";
+  if (completes == Completes::study) return "_partita_studies";
   return completes == Completes::node_type ? "_partita_types" : "_partita_nodes";
+}
+
+bool or_files(Completes completes) {
+  return completes == Completes::file || completes == Completes::workload || completes == Completes::study;
 }
 
 std::string all_names(std::span<const Option> options) {

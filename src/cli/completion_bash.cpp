@@ -59,6 +59,8 @@ std::string bash_completion() {
       "_partita_boards() { " +
       std::string(kBoardWords) + "; }\n_partita_nodes() { " + std::string(kNodeWords) + "; }\n_partita_running() { " +
       std::string(kRunningWords) + "; }\n_partita_types() { " + std::string(kTypeWords) +
+      "; }\n_partita_workloads() { " + std::string(kWorkloadWords) + "; }\n_partita_studies() { " +
+      std::string(kStudyWords) +
       "; }\n_partita() {\n"
       "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb= word i\n"
       "  local with_value=\" " +
@@ -78,15 +80,16 @@ std::string bash_completion() {
          "\" words=\n  case $verb in\n";
   out += "    '') words=\"" + top_verbs() + "\" ;;\n";
   for (const auto& verb : verbs()) {
-    std::string words = join(subverbs_of(verb.name), " ");
+    std::string words = join(subverbs_of(verb.name), " "), files;
     for (const auto& positional : verb.positionals) {
-      if (positional.completes == Completes::nothing) continue;
+      if (or_files(positional.completes)) files = "compopt -o default; ";
+      if (positional.completes == Completes::nothing || positional.completes == Completes::file) continue;
       const auto more = positional.completes == Completes::words ? std::string(positional.words)
                                                                  : "$(" + words_function(positional.completes) + ")";
       words += (words.empty() ? "" : " ") + more;
     }
-    out += "    '" + std::string(verb.name) + "') options+=\" " + all_names(verb.options) + "\" words=\"" + words +
-           "\" ;;\n";
+    out += "    '" + std::string(verb.name) + "') " + files + "options+=\" " + all_names(verb.options) + "\" words=\"" +
+           words + "\" ;;\n";
   }
   return out +
          "  esac\n  if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"

@@ -25,13 +25,11 @@ std::string fish_value(Completes completes, std::string_view words) {
       return " -x -a '(__fish_complete_directories)'";
     case Completes::words:
       return " -x -a " + fish_quoted(words);
+    case Completes::workload:
+    case Completes::study:
+      return " -F -a '(" + words_function(completes) + ")'";
     default:
-      return " -x -a '(" + std::string("_partita_") +
-             (completes == Completes::board          ? "boards"
-              : completes == Completes::node         ? "nodes"
-              : completes == Completes::running_node ? "running"
-                                                     : "types") +
-             ")'";
+      return " -x -a '(" + words_function(completes) + ")'";
   }
 }
 
@@ -77,6 +75,8 @@ std::string fish_completion() {
   lister("nodes", kNodeWords);
   lister("running", kRunningWords);
   lister("types", kTypeWords);
+  lister("workloads", kWorkloadWords);
+  lister("studies", kStudyWords);
   out += "complete -c partita -f\n" + fish_options("", global_options());
   for (const auto& verb : verbs())
     if (!is_subverb(verb))

@@ -37,6 +37,9 @@ std::string zsh_action(Completes completes, std::string_view words) {
       return "_partita_running";
     case Completes::node_type:
       return "_partita_types";
+    case Completes::workload:
+    case Completes::study:
+      return std::string("{").append(words_function(completes)).append("; _files}");
   }
   return " ";
 }
@@ -61,7 +64,8 @@ std::string zsh_verb_case(const Verb& verb) {
   int position = 1;
   for (const auto& positional : verb.positionals) {
     const auto action = zsh_action(positional.completes, positional.words);
-    out += "    '" + std::to_string(position++) + ":" + zsh_quoted(positional.name) + ":" + action + "'\n";
+    out += "    '" + (positional.repeatable ? "*" : std::to_string(position++)) + ":" + zsh_quoted(positional.name) +
+           ":" + action + "'\n";
   }
   if (verb.takes_command != TakesCommand::no) out += "    '*:command: _command_names -e'\n";
   return out + "    ) ;;\n";
@@ -78,6 +82,8 @@ std::string zsh_completion() {
   lister("nodes", kNodeWords);
   lister("running", kRunningWords);
   lister("types", kTypeWords);
+  lister("workloads", kWorkloadWords);
+  lister("studies", kStudyWords);
   out +=
       "_partita() {\n  local curcontext=$curcontext state verb\n  local -a line words_of global arguments\n  "
       "global=(\n" +

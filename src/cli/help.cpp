@@ -77,7 +77,7 @@ std::string usage(const Verb& verb) {
   std::string out = std::string(kProgram) + " " + std::string(verb.name);
   if (!verb.options.empty()) out += " [OPTIONS]";
   for (const auto& positional : verb.positionals) {
-    const std::string name(positional.name);
+    const auto name = std::string(positional.name) + (positional.repeatable ? "..." : "");
     out += positional.required ? " " + name : " [" + name + "]";
   }
   if (verb.takes_command == TakesCommand::required) out += " -- CMD";

@@ -1,8 +1,11 @@
 #include "cli/parse.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <utility>
 
@@ -10,6 +13,8 @@
 
 namespace partita::cli {
 namespace {
+
+constexpr int kMostPositionals = 10'000;
 
 struct Bound {  // one row of the table and what CLI11 made of it
   std::string key;
@@ -56,9 +61,11 @@ void build(Parser& parser) {
     sub->fallthrough();
     sub->allow_extras();
     auto& [_, bound] = parser.verbs.emplace_back(&verb, std::vector<Bound>{});
-    for (const auto& positional : verb.positionals)
-      bound.push_back({std::string(positional.name), nullptr,
-                       sub->add_option(std::string(positional.name), [](const CLI::results_t&) { return true; })});
+    for (const auto& positional : verb.positionals) {
+      auto* made = sub->add_option(std::string(positional.name), [](const CLI::results_t&) { return true; });
+      if (positional.repeatable) made->expected(1, kMostPositionals);
+      bound.push_back({std::string(positional.name), nullptr, made});
+    }
     add_options(*sub, verb.options, bound);
     parser.verb_apps.push_back(sub);
   }
@@ -187,6 +194,17 @@ Result<std::optional<int>> Parsed::number(std::string_view key, int min, int max
                                         std::to_string(min) + " to " + std::to_string(max) + ", found \"" + *value +
                                         "\"");
   return out;
+}
+
+Result<std::optional<double>> Parsed::real(std::string_view key, double min, double max) const {
+  const auto value = text(key);
+  if (!value) return std::nullopt;
+  double out = 0;
+  const auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), out);
+  if (error == std::errc{} && end == value->data() + value->size() && std::isfinite(out) && out >= min && out <= max)
+    return out;
+  const auto range = std::isfinite(max) ? fmt::format("a number from {} to {}", min, max) : "a number above 0";
+  return fail(ErrorCode::invalid, fmt::format("option --{}: expected {}, found \"{}\"", key, range, *value));
 }
 
 Result<Parsed> parse(std::vector<std::string> arguments) {

@@ -1,6 +1,7 @@
 #include "cli/verbs.h"
 
 #include "cli/verbs_emulate.h"
+#include "cli/verbs_predict.h"
 
 namespace partita::cli {
 namespace {
@@ -22,6 +23,8 @@ constexpr Example kGlobalExamples[] = {
     {"partita plan -f layouts.yaml -c all-balanced", "show what apply would do; nothing changes"},
     {"partita apply -f layouts.yaml -c all-balanced", "do it; what is in use is never touched"},
     {"partita boards a100-sxm4-40gb", "show what a board can be cut into"},
+    {"partita predict resnet50 --board a100-sxm4-40gb", "what each partition would deliver"},
+    {"partita study --all", "the reports that decide how to cut, as one page"},
 };
 
 constexpr Option kConfigFile = {"-f,--config-file", "FILE",
@@ -205,6 +208,10 @@ constexpr Verb kVerbs[] = {
     kEmulateHold,
     kEmulateFault,
     kEmulateLose,
+    kPredict,
+    kPredictFit,
+    kPredictValidate,
+    kStudy,
     {"doctor",
      "driver, permissions, mode: what is wrong and how to mend it",
      "Checks the driver, the permissions, the capability files, MIG mode and unfinished changes. Exits with 1 when it "
@@ -224,8 +231,9 @@ constexpr Verb kVerbs[] = {
 constexpr ExitStatus kExitStatuses[] = {
     {0, "", "done; assert: the node is as asked"},
     {1, "differs", "assert: the node is not in the asked state; doctor: a problem was found"},
-    {2, "invalid, not_found", "bad input, or no such board, GPU, profile, label or node"},
-    {3, "no_space, impossible", "does not fit now, or on no empty GPU of that board ever"},
+    {2, "invalid, not_found", "bad input, or no such board, GPU, profile, label, node, workload or study"},
+    {3, "no_space, impossible",
+     "does not fit now, or on no empty GPU of that board ever; predict: no profile fits or meets the need"},
     {4, "busy", "would touch something in use"},
     {5, "denied", "not allowed for this user"},
     {6, "driver", "the driver refused"},

@@ -8,7 +8,7 @@
 namespace partita::cli {
 
 // What completes an argument in a shell.
-enum class Completes { nothing, file, folder, board, node, running_node, node_type, words };
+enum class Completes { nothing, file, folder, board, node, running_node, node_type, workload, study, words };
 
 struct Option {
   std::string_view names;  // "-f,--config-file": the first long name without dashes is its key
@@ -26,6 +26,7 @@ struct Positional {
   bool required = false;
   Completes completes = Completes::nothing;
   std::string_view words = "";
+  bool repeatable = false;  // any number of them; the last positional only
 };
 
 struct Example {

@@ -1,0 +1,245 @@
+#include "cli/predict_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/csv.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "predict/dataset.h"
+
+namespace partita::cli {
+namespace {
+
+constexpr int kMaxBatch = 1'000'000;
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+std::string shown(const std::string& file) { return file == "-" ? "standard input" : file; }
+
+// The value that a word of an option stands for.
+template <class T, std::size_t n>
+Result<T> word(const Parsed& parsed, std::string_view key, const api::Words<T, n>& words, T otherwise) {
+  const auto given = parsed.text(key);
+  if (!given) return otherwise;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : words) {
+    if (name == *given) return value;
+    names.emplace_back(name);
+  }
+  return fail(ErrorCode::invalid,
+              fmt::format("option --{}: expected {}, found \"{}\"", key, fmt::join(names, ", "), *given));
+}
+
+std::optional<int> batch_in(std::string_view text) {
+  const std::string digits(trim(text));
+  if (digits.empty() || digits.size() > 7 || digits.find_first_not_of("0123456789") != std::string::npos)
+    return std::nullopt;
+  const int batch = std::stoi(digits);
+  return batch >= 1 && batch <= kMaxBatch ? std::optional(batch) : std::nullopt;
+}
+
+// N, or A..B: both ends and the powers of two between.
+Result<void> read_batches(const Parsed& parsed, api::PredictRequest& request) {
+  const auto given = parsed.text("batch");
+  if (!given) return {};
+  const auto dots = given->find("..");
+  const auto first = batch_in(given->substr(0, dots));
+  const auto last = dots == std::string::npos ? first : batch_in(given->substr(dots + 2));
+  if (!first || !last)
+    return fail(ErrorCode::invalid,
+                fmt::format("option --batch: expected a whole number from 1 to {}, or a range 1..256, found \"{}\"",
+                            kMaxBatch, *given));
+  if (*first > *last)
+    return fail(ErrorCode::invalid,
+                fmt::format("option --batch: the range {} is empty: write {}..{}", *given, *last, *first));
+  auto& batches = request.query.batches = {*first};
+  for (int power = 1; power < *last; power *= 2)
+    if (power > *first) batches.push_back(power);
+  if (*last > *first) batches.push_back(*last);
+  request.batch_range = *last > *first;
+  return {};
+}
+
+Result<void> read_settings(const Parsed& parsed, predict::Settings& settings) {
+  settings.mode = parsed.flag("training") ? predict::Mode::training : predict::Mode::inference;
+  settings.sequence = TRY(parsed.number("sequence", 1, 10'000'000));
+  settings.matmul = TRY(word(parsed, "precision", api::kPrecisionWords, settings.matmul));
+  if (parsed.flag("precision")) settings.convolution = settings.matmul;
+  settings.framework = TRY(word(parsed, "framework", api::kFrameworkWords, settings.framework));
+  settings.optimizer = TRY(word(parsed, "optimizer", api::kOptimizerWords, settings.optimizer));
+  if (parsed.flag("optimizer") && !parsed.flag("training"))
+    return fail(ErrorCode::invalid, "option --optimizer: inference has no optimizer; add --training or leave it out");
+  settings.copy_inside_step = parsed.flag("copy-inside");
+  settings.processes = TRY(parsed.number("processes", 1, 128)).value_or(1);
+  return {};
+}
+
+Result<std::shared_ptr<const catalog::Board>> board_called(catalog::Catalog& catalog, const std::string& asked) {
+  const auto id = lower(asked);
+  std::vector<std::string> matching;
+  for (const auto& entry : catalog.boards()) {
+    if (entry.id == id) return catalog.board(id);
+    if (entry.id.starts_with(id)) matching.push_back(entry.id);
+  }
+  if (matching.size() > 1)
+    return fail(ErrorCode::invalid,
+                fmt::format("option --board: {} may be {}: give one of them", quote(asked), fmt::join(matching, ", ")));
+  return catalog.board(matching.empty() ? asked : matching.front());
+}
+
+std::vector<std::string> known_boards(const catalog::Catalog& catalog) {
+  std::vector<std::string> ids;
+  for (const auto& entry : catalog.boards()) ids.push_back(entry.id);
+  return {"boards: " + join(ids, ", ")};
+}
+
+// The table with columns that its user may leave out, filled in with what the command line says.
+Result<CsvTable> completed(CsvTable table, const catalog::Board& board) {
+  const auto add = [&](std::string_view column, const std::string& value) {
+    if (table.column(column)) return;
+    table.columns.emplace_back(column);
+    for (auto& row : table.rows) row.push_back(value);
+  };
+  TRY_VOID(table.require("profile"));
+  TRY_VOID(table.require("batch"));
+  if (!table.column("latency_ms") && !table.column("throughput"))
+    return fail(ErrorCode::invalid,
+                fmt::format("{}: expected a column latency_ms or throughput beside profile and batch, found {}",
+                            table.file, join(table.columns, ", ")));
+  add("board", board.id);
+  add("workload", "measured");
+  return table;
+}
+
+Result<predict::Partition> partition_called(const catalog::Board& board, const std::string& name,
+                                            const std::string& where) {
+  predict::Partition out;
+  out.board = &board;
+  if (name == "whole") return out;
+  std::vector<std::string> names = {"whole"};
+  for (std::size_t i = 0; i < board.profiles.size(); ++i) {
+    const auto& profile = board.profiles[i];
+    out.profile = static_cast<int>(i);
+    if (profile.name == name) return out;
+    names.push_back(profile.name);
+    for (std::size_t c = 0; c < profile.compute.size(); ++c) {
+      out.compute = static_cast<int>(c);
+      if (profile.compute[c].name == name) return out;
+    }
+    out.compute.reset();
+  }
+  return fail(ErrorCode::not_found,
+              fmt::format("{}: {} has no profile {}; it has {}", where, board.id, quote(name), join(names, ", ")));
+}
+
+}  // namespace
+
+Result<predict::Constants> constants_of(const Parsed& parsed) {
+  if (const auto path = parsed.text("constants")) {
+    const auto text = TRY(read_file(*path));
+    return predict::read_constants(text, shown(*path));
+  }
+  return *TRY(predict::shipped_constants());
+}
+
+Result<api::PredictRequest> predict_request(const Parsed& parsed, const predict::Constants& constants) {
+  api::PredictRequest out;
+  TRY_VOID(read_batches(parsed, out));
+  TRY_VOID(read_settings(parsed, out.settings));
+  out.settings.batch = out.query.batches.front();
+  out.need.throughput = TRY(parsed.real("throughput", 0, kNoLimit));
+  out.need.latency_ms = TRY(parsed.real("latency", 0, kNoLimit));
+  out.need.share = TRY(parsed.real("share", 0, 1));
+  out.query.busy_neighbours = TRY(parsed.real("neighbours", 0, 1)).value_or(0);
+  out.query.virtualised = parsed.flag("virtualised");
+  out.query.whole_gpu = parsed.flag("whole-gpu");
+  out.query.compute_instances = parsed.flag("compute-instances");
+  if (const auto name = parsed.text("host")) {
+    out.query.host = constants.host(*name);
+    std::vector<std::string> names;
+    for (const auto& host : constants.hosts) names.push_back(host.name);
+    if (!out.query.host)
+      return fail(ErrorCode::not_found,
+                  fmt::format("option --host: no host is called {}; known: {}", quote(*name), fmt::join(names, ", ")));
+  }
+  return out;
+}
+
+Result<predict::Workload> workload_of(const Parsed& parsed, std::optional<int> sequence) {
+  const auto name = parsed.text("WORKLOAD");
+  if (!name)
+    return fail(ErrorCode::invalid, "predict needs WORKLOAD: a shipped workload, a workload file, or -",
+                {"partita predict --list names the shipped ones"});
+  const bool file = *name == "-" || name->find('/') != std::string::npos || name->ends_with(".yaml") ||
+                    name->ends_with(".yml") || name->ends_with(".json");
+  if (name->ends_with(".onnx"))
+    return fail(ErrorCode::invalid, fmt::format("{}: an ONNX model becomes a workload file first: partita-onnx {} > "
+                                                "model.yaml",
+                                                *name, *name));
+  if (file) {
+    const auto text = TRY(read_file(*name));
+    return predict::read_workload(text, shown(*name), sequence);
+  }
+  auto shipped = predict::shipped_workload(*name, sequence);
+  if (!shipped && shipped.error().code == ErrorCode::not_found)
+    shipped.error().details.emplace_back("partita predict --list names the shipped ones; your own is a file: ./" +
+                                         *name + ".yaml");
+  return shipped;
+}
+
+Result<std::vector<std::shared_ptr<const catalog::Board>>> boards_of(const Parsed& parsed) {
+  auto catalog = TRY(open_catalog(parsed));
+  if (const auto asked = parsed.text("board")) {
+    if (parsed.flag("emulate"))
+      return fail(ErrorCode::invalid, "options --board and --emulate do not go together: give one of them");
+    return std::vector{TRY(board_called(catalog, *asked))};
+  }
+  const auto session = open_session(parsed);
+  if (!session && session.error().code == ErrorCode::unavailable && !parsed.flag("emulate")) {
+    auto details = known_boards(catalog);
+    details.push_back("this machine: " + session.error().message);
+    return fail(ErrorCode::invalid, "predict needs a board: --board BOARD, or --emulate NODE", std::move(details));
+  }
+  if (!session) return std::unexpected(session.error());
+  const auto state = TRY((*session)->node->state());
+  std::vector<std::shared_ptr<const catalog::Board>> out;
+  for (const auto& gpu : state.gpus)
+    if (gpu.board && std::ranges::none_of(out, [&](const auto& each) { return each->id == gpu.board->id; }))
+      out.push_back(gpu.board);
+  if (out.empty())
+    return fail(ErrorCode::not_found, "no GPU of this node is a board that is known: give one with --board",
+                known_boards(catalog));
+  return out;
+}
+
+Result<std::vector<predict::Point>> measured_points(const std::string& path, const catalog::Board& board,
+                                                    const api::PredictRequest& request) {
+  const auto text = TRY(read_file(path));
+  auto given = TRY(parse_csv(text, shown(path)));
+  const auto table = TRY(completed(std::move(given), board));
+  const auto set = TRY(predict::read_measurements(table, "measured"));
+  std::vector<predict::Point> out;
+  for (const auto& row : set.rows) {
+    if (row.board != board.id || !row.left_out.empty()) continue;
+    const auto where = fmt::format("{}:{}", table.file, row.line);
+    if (!row.step_ms) return fail(ErrorCode::invalid, where + ": expected latency_ms or throughput, found neither");
+    predict::Point point;
+    point.partition = TRY(partition_called(board, row.profile, where));
+    point.partition.busy_neighbours = row.neighbours;
+    point.partition.virtualised = row.virtualised || request.query.virtualised;
+    point.partition.host = request.query.host;
+    point.batch = row.settings.batch;
+    point.step_ms = *row.step_ms;
+    // A throughput given alone was turned into a step of one process.
+    if (!table.column("processes") && !table.column("latency_ms")) point.step_ms *= request.settings.processes;
+    out.push_back(point);
+  }
+  if (out.empty())
+    return fail(ErrorCode::invalid, fmt::format("{}: no measured point for {}", table.file, board.id),
+                {"expected columns: profile,batch,latency_ms (or throughput)"});
+  return out;
+}
+
+}  // namespace partita::cli

@@ -1,0 +1,79 @@
+// partita predict fit and validate: constants from measured data, and how good predictions are.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/csv.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/predict_options.h"
+#include "cli/progress.h"
+#include "cli/run.h"
+#include "predict/fit.h"
+#include "predict/validate.h"
+
+namespace partita::cli {
+namespace {
+
+Result<predict::DataSet> data_set(const std::string& path) {
+  const auto text = TRY(read_file(path));
+  const auto table = TRY(parse_csv(text, path == "-" ? "standard input" : path));
+  return predict::read_measurements(table,
+                                    path == "-" ? "standard input" : std::filesystem::path(path).stem().string());
+}
+
+Result<void> no_format(const Parsed& parsed, std::string_view what) {
+  if (!parsed.flag("output") || parsed.text("output") == "table") return {};
+  return fail(ErrorCode::invalid, fmt::format("{} prints {}: leave -o out", parsed.verb->name, what));
+}
+
+DrawnProgress progress_of(const Parsed& parsed) {
+  return {look_of(2, parsed.flag("no-color")), DrawnProgress::Steps::drawn};
+}
+
+}  // namespace
+
+Result<int> run_predict_fit(const Parsed& parsed) {
+  TRY_VOID(no_format(parsed, "constants as YAML"));
+  const auto path = parsed.text("CSV");
+  const auto set = path ? TRY(data_set(*path)) : TRY(predict::shipped_datasets()).front();
+  auto library = TRY(predict::Library::open());
+  const auto report = TRY(predict::fit(library, set));
+  const auto text = predict::write_constants(report.constants);
+  const auto file = parsed.text("output-file").value_or("-");
+  if (file == "-") {
+    TRY_VOID(print(text));
+    return 0;
+  }
+  TRY_VOID(write_file_atomically(file, text));
+  TRY_VOID(print(fmt::format(
+      "fitted on {}: {} rows, {} left out; error mean {:.1f} %, median {:.1f} %, 90th percentile "
+      "{:.1f} %\nwrote {}\n",
+      set.name, report.rows, report.left_out, 100 * report.mean, 100 * report.median, 100 * report.p90, file)));
+  return 0;
+}
+
+Result<int> run_predict_validate(const Parsed& parsed) {
+  TRY_VOID(no_format(parsed, "tables as Markdown"));
+  const auto constants = TRY(constants_of(parsed));
+  std::vector<predict::DataSet> sets;
+  for (const auto& path : parsed.all("CSV")) sets.push_back(TRY(data_set(path)));
+  if (sets.empty()) sets = TRY(predict::shipped_datasets());
+  auto library = TRY(predict::Library::open());
+  auto progress = progress_of(parsed);
+  std::vector<predict::SetReport> reports;
+  for (const auto& set : sets) {
+    progress.step(static_cast<int>(reports.size()) + 1, static_cast<int>(sets.size()), set.name);
+    reports.push_back(TRY(predict::validate(library, constants, set)));
+  }
+  const auto page = parsed.text("page");
+  if (page && *page != "-") {
+    TRY_VOID(write_file_atomically(*page, predict::prediction_page(reports, constants)));
+    TRY_VOID(print("wrote " + *page + '\n'));
+    return 0;
+  }
+  TRY_VOID(print(page ? predict::prediction_page(reports, constants) : predict::to_markdown(reports)));
+  return 0;
+}
+
+}  // namespace partita::cli

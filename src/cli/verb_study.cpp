@@ -1,0 +1,161 @@
+// partita study: a question answered by simulation, as a report.
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/common.h"
+#include "cli/progress.h"
+#include "cli/run.h"
+#include "cli/table.h"
+#include "report/report.h"
+#include "study/runner.h"
+
+namespace partita::cli {
+namespace {
+
+enum class ReportFormat { html, markdown, json };
+
+// --format, or what the file's name ends with.
+Result<ReportFormat> report_format(const Parsed& parsed, const std::optional<std::string>& file) {
+  if (const auto given = parsed.text("format")) {
+    if (*given == "html") return ReportFormat::html;
+    if (*given == "markdown") return ReportFormat::markdown;
+    if (*given == "json") return ReportFormat::json;
+    return fail(ErrorCode::invalid, "option --format: expected html, markdown or json, found \"" + *given + "\"");
+  }
+  if (!file || file->ends_with(".html") || file->ends_with(".htm")) return ReportFormat::html;
+  if (file->ends_with(".md")) return ReportFormat::markdown;
+  if (file->ends_with(".json")) return ReportFormat::json;
+  if (*file == "-") return ReportFormat::markdown;
+  return fail(ErrorCode::invalid,
+              "option --output-file: " + *file + " ends with neither .html, .md nor .json: say which with --format");
+}
+
+std::string default_file(ReportFormat format) {
+  return format == ReportFormat::html ? "report.html" : format == ReportFormat::markdown ? "report.md" : "report.json";
+}
+
+std::string written(const std::vector<report::Report>& reports, ReportFormat format) {
+  if (format == ReportFormat::html)
+    return reports.size() == 1 ? report::to_html(reports.front()) : report::to_html(reports, "Partita studies");
+  std::vector<std::string> texts;
+  for (const auto& each : reports)
+    texts.push_back(format == ReportFormat::markdown ? report::to_markdown(each) : report::to_json(each));
+  for (auto& text : texts)
+    while (text.ends_with('\n')) text.pop_back();
+  if (format == ReportFormat::json && texts.size() != 1) return "[\n" + join(texts, ",\n") + "\n]\n";
+  return join(texts, "\n\n") + '\n';
+}
+
+Result<int> list(const Parsed& parsed) {
+  const auto look = output_look(parsed);
+  Table table({{"study"}, {"question"}});
+  constexpr int kGap = 2;
+  int widest = 0;
+  const auto studies = TRY(study::shipped_studies());
+  for (const auto& entry : studies) widest = std::max(widest, width_of(entry.name));
+  for (const auto& entry : studies) {
+    const int column = widest + kGap;
+    const auto lines = split(wrapped(entry.question, std::min(look.width, 100) - column, 0), '\n');
+    table.add({{entry.name, Tone::strong}, {lines.front()}});
+    for (std::size_t i = 1; i < lines.size(); ++i) table.add_note({lines[i]});
+  }
+  TRY_VOID(print(table.draw(look)));
+  return 0;
+}
+
+bool is_file(const std::string& name) {
+  return name == "-" || name.find('/') != std::string::npos || name.ends_with(".yaml") || name.ends_with(".yml");
+}
+
+// The studies to run: each a shipped name or a file.
+Result<std::vector<std::string>> asked_studies(const Parsed& parsed) {
+  auto names = parsed.all("STUDY");
+  if (parsed.flag("all")) {
+    if (!names.empty()) return fail(ErrorCode::invalid, "study: --all runs all shipped studies: leave STUDY out");
+    for (const auto& entry : TRY(study::shipped_studies())) names.push_back(entry.name);
+  }
+  if (names.empty())
+    return fail(ErrorCode::invalid, "study needs STUDY, a shipped name or a file, or --all",
+                {"partita study --list names the shipped ones"});
+  for (const auto& name : names)
+    if (!is_file(name)) TRY_VOID(study::shipped_study(name));
+  return names;
+}
+
+// One bar over all studies: each study's own steps are a part of it.
+class Within final : public Progress {
+ public:
+  Within(Progress& outer, int index, int count, std::string name)
+      : outer_(outer), index_(index), count_(count), name_(std::move(name)) {}
+  void step(int done, int total, std::string_view what) override {
+    constexpr int kParts = 100;
+    const int part = total > 0 ? std::min(kParts, kParts * done / total) : 0;
+    outer_.step(index_ * kParts + part, count_ * kParts, name_ + ": " + std::string(what));
+  }
+  void note(std::string_view line) override { outer_.note(name_ + ": " + std::string(line)); }
+
+ private:
+  Progress& outer_;
+  int index_, count_;
+  std::string name_;
+};
+
+std::string command_of(const Parsed& parsed, const std::string& name) {
+  std::string out = "partita study " + name;
+  if (const auto seed = parsed.text("seed")) out += " --seed " + *seed;
+  return out;
+}
+
+Result<report::Report> run_one(const Parsed& parsed, const std::string& name, catalog::Catalog& catalog,
+                               study::StudyOptions options, Progress& progress) {
+  options.command = command_of(parsed, name);
+  if (!is_file(name)) return study::run_shipped_study(name, catalog, options, progress);
+  const auto text = TRY(read_file(name));
+  return study::run_study(text, name == "-" ? "standard input" : name, catalog, options, progress);
+}
+
+std::string answer_in_words(const Look& look, const report::Report& report) {
+  const int columns = std::min(look.width, 100);
+  std::string out = paint(look, Tone::strong, printable(report.title)) + '\n';
+  out += "  " + paint(look, Tone::faint, wrapped(printable(report.question), columns, 2, 2)) + '\n';
+  for (const auto& sentence : report.answer) out += "  - " + wrapped(printable(sentence), columns, 4, 4) + '\n';
+  return out + '\n';
+}
+
+}  // namespace
+
+Result<int> run_study(const Parsed& parsed) {
+  if (parsed.flag("output") && parsed.text("output") != "table")
+    return fail(ErrorCode::invalid, "study writes a report: the format is --format, the file -O");
+  if (parsed.flag("list")) return list(parsed);
+  const auto given = parsed.text("output-file");
+  const auto format = TRY(report_format(parsed, given));
+  const auto file = given.value_or(default_file(format));
+  study::StudyOptions options;
+  options.seed = static_cast<std::uint64_t>(TRY(parsed.number("seed", 0, 2'147'483'647)).value_or(1));
+  const auto names = TRY(asked_studies(parsed));
+  auto catalog = TRY(open_catalog(parsed));
+  std::vector<report::Report> reports;
+  {
+    const auto steps = parsed.flag("debug") ? DrawnProgress::Steps::all : DrawnProgress::Steps::drawn;
+    DrawnProgress progress(look_of(2, parsed.flag("no-color")), steps);
+    for (const auto& name : names) {
+      Within within(progress, static_cast<int>(reports.size()), static_cast<int>(names.size()), name);
+      reports.push_back(TRY(run_one(parsed, name, catalog, options, within)));
+    }
+  }
+  if (file == "-") {
+    TRY_VOID(print(written(reports, format)));
+    return 0;
+  }
+  TRY_VOID(write_file_atomically(file, written(reports, format)));
+  std::string out;
+  for (const auto& report : reports) out += answer_in_words(output_look(parsed), report);
+  TRY_VOID(print(out + "report: " + file + '\n'));
+  return 0;
+}
+
+}  // namespace partita::cli
