@@ -16,7 +16,7 @@
 namespace partita::study {
 
 struct StudyEntry {
-  std::string name;      // "noisy-neighbour"
+  std::string name;  // "noisy-neighbour"
   std::string title;
   std::string question;
 };
@@ -27,7 +27,6 @@ Result<std::string_view> shipped_study(std::string_view name);
 
 struct StudyOptions {
   std::uint64_t seed = 1;                         // the same study and seed give the same report
-  double time_scale = 1;                          // of simulated durations; below 1 for a quick look
   const predict::Constants* constants = nullptr;  // nullptr: the shipped ones
   std::string command;                            // shown in the report
 };
