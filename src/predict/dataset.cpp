@@ -137,7 +137,7 @@ Result<Measurement> read_row(const Row& row) {
 
 }  // namespace
 
-Result<DataSet> read_measurements(const CsvTable& table, std::string name) {
+Result<DataSet> read_measurements(const CsvTable& table, const std::string& name) {
   for (const std::string& column : table.columns) {
     if (std::ranges::find(kColumns, column) == kColumns.end()) {
       return fail(ErrorCode::invalid, fmt::format("{}: no column is called '{}'; known: {}", table.file, column,

@@ -51,7 +51,7 @@ struct DataSet {
 };
 
 // The documented format. `invalid` names file, line and column.
-Result<DataSet> read_measurements(const CsvTable& table, std::string name);
+Result<DataSet> read_measurements(const CsvTable& table, const std::string& name);
 
 // One entry of a mapping file.
 struct MappingRule {

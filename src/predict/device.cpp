@@ -22,7 +22,8 @@ Result<void> check(const Partition& p) {
     return !index || (*index >= 0 && static_cast<std::size_t>(*index) < size);
   };
   if (!inside(p.profile, p.board->profiles.size())) {
-    return fail(ErrorCode::invalid, fmt::format("board {}: no profile of index {}", p.board->id, *p.profile));
+    return fail(ErrorCode::invalid,
+                fmt::format("board {}: no profile of index {}", p.board->id, p.profile.value_or(-1)));
   }
   if (p.compute && (!p.profile || !inside(p.compute, profile_of(p)->compute.size()))) {
     return fail(ErrorCode::invalid, fmt::format("board {}: no compute instance profile of index {} in {}", p.board->id,

@@ -90,7 +90,7 @@ std::vector<double> time_errors(const Constants& constants, const std::vector<Ca
   auto times = step_times(constants, cases);
   if (!times) return out;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    out[i] = std::log((*times)[i].total_s * 1e3 / *cases[i].measured.step_ms);
+    out[i] = std::log((*times)[i].total_s * 1e3 / cases[i].measured.step_ms.value_or(1));
   }
   return out;
 }
@@ -102,7 +102,7 @@ std::vector<double> memory_errors(const Constants& constants, const std::vector<
     auto device = device_of(constants, c.partition);
     double mib = memory_mib(constants, host ? *host : Host{}, *c.workload, c.measured.settings,
                             c.measured.settings.batch, device ? device->multiprocessors : 1);
-    out.push_back(std::log(mib / *c.measured.memory_mib));
+    out.push_back(std::log(mib / c.measured.memory_mib.value_or(1)));
   }
   return out;
 }

@@ -69,9 +69,10 @@ class Solver {
   double total(const std::vector<double>& p, const std::vector<double>& residuals) const {
     double sum = cost_of(residuals, problem_.huber);
     for (std::size_t i = 0; i < n_; ++i) {
-      if (!parameters_[i].prior_sigma) continue;
-      double off = (p[i] - parameters_[i].start) / *parameters_[i].prior_sigma;
-      sum += off * off / 2;
+      if (auto sigma = parameters_[i].prior_sigma) {
+        double off = (p[i] - parameters_[i].start) / *sigma;
+        sum += off * off / 2;
+      }
     }
     return sum;
   }

@@ -74,7 +74,8 @@ class Validation {
   bool main(std::size_t i) const {
     return counts(i) && cases_[i].measured.settings.processes == 1 && cases_[i].measured.neighbours == 0;
   }
-  double measured(std::size_t i) const { return *cases_[i].measured.throughput; }
+  double measured(std::size_t i) const { return cases_[i].measured.throughput.value_or(1); }
+  double step_ms(std::size_t i) const { return cases_[i].measured.step_ms.value_or(1); }
 
   void count() {
     std::map<std::string, int> skipped;
@@ -165,7 +166,7 @@ class Validation {
                                                   *first.partition.board, constants_.host(first.measured.host)));
         std::vector<Point> points;
         for (std::size_t i : chosen) {
-          points.push_back({cases_[i].partition, cases_[i].measured.settings.batch, *cases_[i].measured.step_ms});
+          points.push_back({cases_[i].partition, cases_[i].measured.settings.batch, step_ms(i)});
         }
         Calibration calibration = TRY(calibrate(predictor, points));
         for (std::size_t i : rows) {
@@ -252,12 +253,12 @@ class Validation {
       std::size_t top = *std::ranges::max_element(rows, {}, by_sm), low = *std::ranges::min_element(rows, {}, by_sm);
       if (by_sm(top) == by_sm(low)) continue;
       auto point = [&](std::size_t i) {
-        return Point{cases_[i].partition, cases_[i].measured.settings.batch, *cases_[i].measured.step_ms};
+        return Point{cases_[i].partition, cases_[i].measured.settings.batch, step_ms(i)};
       };
       for (std::size_t i : rows) {
         if (by_sm(i) == by_sm(top) || by_sm(i) == by_sm(low)) continue;
         Estimate ms = TRY(from_two_points(constants_, {point(top), point(low)}, cases_[i].partition));
-        double samples = *cases_[i].measured.step_ms * measured(i);
+        double samples = step_ms(i) * measured(i);
         sample.add(Estimate{samples / ms.median, samples / ms.high, samples / ms.low}, measured(i));
       }
     }
