@@ -1,4 +1,5 @@
-// Prediction: one ResNet-50 step (<= 20 us), a board's whole table at nine batches (<= 5 ms), a calibration, a fit (<= 10 s).
+// Prediction: one ResNet-50 step (<= 20 us), a board's whole table at nine batches (<= 5 ms), a calibration, a fit (<=
+// 10 s).
 #include <benchmark/benchmark.h>
 
 #include "predict/calibration.h"
@@ -50,7 +51,8 @@ void table_of_a_board(benchmark::State& state) {
 BENCHMARK(table_of_a_board)->DenseRange(0, 2)->Unit(benchmark::kMillisecond);
 
 void calibration_by_three_points(benchmark::State& state) {
-  Partition large = *library().partition("a100-sxm4-80gb", "7g.80gb"), small = *library().partition("a100-sxm4-80gb", "1g.10gb");
+  Partition large = *library().partition("a100-sxm4-80gb", "7g.80gb"),
+            small = *library().partition("a100-sxm4-80gb", "1g.10gb");
   Predictor predictor = *Predictor::make(**shipped_constants(), network("resnet50"), {}, *large.board);
   std::vector<Point> points{{large, 1, 5.5}, {large, 256, 90}, {small, 256, 600}};
   for (auto _ : state) benchmark::DoNotOptimize(calibrate(predictor, points));
