@@ -1,7 +1,7 @@
 // Writes a page with every shape of figure, long and hostile names, gaps, intervals and several kinds of numbers. The
 // numbers are made up: the page is looked at, not read.
 //
-// usage: report_sample FILE.html
+// usage: report_sample FILE.html EDGES.html  (the second holds what can go wrong: nothing to draw, zeros, many rows)
 #include <fmt/format.h>
 
 #include <cmath>
@@ -182,13 +182,71 @@ Report second() {
   return report;
 }
 
+Series constant(const std::string& name, std::size_t count, std::optional<Value> value) {
+  return {name, Kind::simulated, std::vector<std::optional<Value>>(count, value)};
+}
+
+// Every shape with: nothing at all, no series, no value, one point, zero and below on a logarithmic axis, other
+// infinities.
+std::vector<std::variant<Figure, Table>> edges_of(Figure::Shape shape) {
+  std::vector<std::variant<Figure, Table>> out;
+  Figure figure = empty_figure(shape, "Nothing", "x (s)", "y (ms)");
+  out.emplace_back(figure);
+  figure.x = {"1"};
+  out.emplace_back(figure);
+  figure.x_is_number = true;
+  figure.series = {constant("", 1, Value{5, {}, 9})};
+  out.emplace_back(figure);
+  figure.x = {"3", "not a number", "2", "2"};
+  figure.series = {constant("none", 4, {}), constant("short", 2, Value{-4, -6, {}}),
+                   constant("huge", 9, Value{1e300, {}, {}}),
+                   constant("no number", 4, Value{std::nan(""), {}, INFINITY})};
+  out.emplace_back(figure);
+  figure.log_y = true;
+  figure.x = {"1", "2", "4", "8", "16"};
+  figure.series = {{"zero and below",
+                    Kind::measured,
+                    {Value{0, {}, {}}, Value{-1, -2, 3}, Value{2, 0, 3}, Value{1e-9, {}, {}}, {}}}};
+  out.emplace_back(figure);
+  return out;
+}
+
+Figure many_tenants() {
+  Figure figure = empty_figure(Figure::Shape::timeline, "56 tenants", "time (s)", "throughput (images/s)");
+  figure.x_is_number = true;
+  for (int t = 0; t < 300; ++t) figure.x.push_back(fmt::format("{:.1f}", t * .5));
+  for (int row = 0; row < 56; ++row)
+    figure.series.push_back(constant(fmt::format("user {}", row + 1), 300, Value{10. + row, {}, {}}));
+  return figure;
+}
+
+Report edges() {
+  Report report;
+  report.title = "Edges";
+  for (const auto shape :
+       {Figure::Shape::bars, Figure::Shape::grouped_bars, Figure::Shape::lines, Figure::Shape::timeline})
+    report.sections.push_back({"Shape", {}, edges_of(shape)});
+  report.sections.push_back({"Many", {}, {many_tenants()}});
+  return report;
+}
+
 }  // namespace
 }  // namespace partita::report
 
+namespace {
+
+bool write(const char* path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  return static_cast<bool>(file.flush());
+}
+
+}  // namespace
+
 int main(int count, char** arguments) {
   using namespace partita::report;
-  if (count != 2) return 2;
-  std::ofstream file(arguments[1], std::ios::binary);
-  file << to_html({first(), second()}, "Sample of every figure (made-up numbers)");
-  return file.flush() ? 0 : 1;
+  if (count != 3) return 2;
+  const bool written = write(arguments[1], to_html({first(), second()}, "Sample of every figure (made-up numbers)")) &&
+                       write(arguments[2], to_html(edges()));
+  return written ? 0 : 1;
 }

@@ -48,10 +48,15 @@ def ink(png: pathlib.Path) -> float:
     return full / height
 
 
-def check_drawn(dom: str) -> None:
+def check_all_drawn(dom: str) -> int:
     charts = dom.count('class="chart"')
     said = re.search(r'<html[^>]*data-figures="([^"]*)"', dom)
     assert said and said.group(1) == f"drawn {charts} of {charts}", f"{charts} figures; the page says {said and said.group(1)}"
+    return charts
+
+
+def check_drawn(dom: str) -> None:
+    charts = check_all_drawn(dom)
     figures = re.findall(r'<div class="chart".*?(?=</figure>)', dom, re.S)
     assert len(figures) == charts > 6, f"{len(figures)} figures in the page"
     for figure in figures:
@@ -61,6 +66,35 @@ def check_drawn(dom: str) -> None:
     assert "<script>alert" not in dom.replace('<script type="application/json"', "").split("partita-data")[0], "a name became a script"
 
 
+# Moves over each figure from left to right, as a mouse would, until it says something; keeps that.
+# (Without a screen there are no animation frames to wait for: a timer stands in for them.)
+POINT = """<script>window.requestAnimationFrame = (draw) => setTimeout(draw, 1);
+window.cancelAnimationFrame = clearTimeout;
+addEventListener("load", async () => {
+  const frame = () => new Promise((done) => setTimeout(done, 40));
+  const words = (svg) => [...svg.querySelectorAll("[aria-label=tip]")].map((tip) => tip.textContent).join("");
+  const said = [];
+  for (const svg of document.querySelectorAll(".chart > svg")) {
+    const box = svg.getBoundingClientRect();
+    for (let step = 2; step < 20 && !words(svg); ++step) {
+      const at = {bubbles: true, clientX: box.x + box.width * step / 20, clientY: box.y + box.height * 0.4};
+      for (const kind of ["pointerenter", "pointermove"]) svg.dispatchEvent(new PointerEvent(kind, at));
+      await frame();
+    }
+    said.push(words(svg) || "nothing");
+  }
+  document.body.dataset.said = said.join("|");
+});</script></body>"""
+
+
+def check_values_on_demand(dom: str, charts: int) -> None:
+    said = re.search(r'data-said="([^"]*)"', dom)
+    texts = said.group(1).split("|") if said else []
+    assert len(texts) == charts, f"{len(texts)} of {charts} figures were pointed at"
+    for text in texts:
+        assert re.search(r"\((simulated|predicted|measured|input)\).*: [0-9n]", text), f"a figure that is pointed at says: {text}"
+
+
 def main() -> int:
     sample, folder = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
     chromium = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
@@ -68,8 +102,8 @@ def main() -> int:
         print("skipped: no chromium on this machine")
         return SKIPPED
     folder.mkdir(parents=True, exist_ok=True)
-    page, printed = folder / "sample.html", folder / "sample-print.html"
-    subprocess.run([sample, str(page)], check=True)
+    page, edges, printed = (folder / name for name in ("sample.html", "edges.html", "sample-print.html"))
+    subprocess.run([sample, str(page), str(edges)], check=True)
     html = page.read_text(encoding="utf-8")
     assert "@media print" in html, "the page has no print style"
     # The print style on a screen, without colour: what a grey printer makes of it.
@@ -77,6 +111,10 @@ def main() -> int:
                        encoding="utf-8")
 
     check_drawn(browse(chromium, page, "--window-size=1000,1200", "--dump-dom"))
+    assert check_all_drawn(browse(chromium, edges, "--dump-dom")) > 20, "the page of edges has few figures"
+    pointed = folder / "sample-pointed.html"
+    pointed.write_text(html.replace("</body>", POINT), encoding="utf-8")
+    check_values_on_demand(browse(chromium, pointed, "--window-size=1000,1200", "--virtual-time-budget=20000", "--dump-dom"), html.count('class="chart"'))
     pictures = {}
     for name, source, size, flags in [
         ("light", page, "1000,6200", ["--blink-settings=preferredColorScheme=1"]),

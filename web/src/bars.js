@@ -60,7 +60,7 @@ function upright(figure, width, group, lines) {
   options.marks.push(
     labelAbove(valueLabel(figure), kMarginLeft),
     labelBelow(figure.x_title, 22 + 14 * lines),
-    tip(rows, pointer({ x: "middle", y: (row) => (hasValue(row) ? row.value : base), title: "title" })),
+    tip(rows, pointer({ x: "middle", y: (row) => (hasValue(row) ? row.value : base), title: "title", lineHeight: 1.3 })),
   );
   return plot({
     ...options,
@@ -92,7 +92,7 @@ function lying(figure, width) {
     text(known, { y: "middle", x: "high", dx: 7, textAnchor: "start", ...kNumber }),
     text(rows.filter((row) => !hasValue(row)), { y: "middle", x: () => base, dx: 9, ...kNone }),
     labelBelow(valueLabel(figure), 36),
-    tip(rows, pointer({ y: "middle", x: (row) => (hasValue(row) ? row.value : base), title: "title" })),
+    tip(rows, pointer({ y: "middle", x: (row) => (hasValue(row) ? row.value : base), title: "title", lineHeight: 1.3 })),
   );
   return plot({
     ...options,

@@ -7,14 +7,16 @@ const kLetter = 6.9; // px, mean width at 12 px
 
 // One row per series and x: {series, at, x, value, low, high, title}; value is NaN where there is none.
 export function rowsOf(figure) {
+  // A logarithmic axis has no place for zero and below: such a value is told, not drawn.
+  const place = (value) => (value == null || (figure.log_y && value <= 0) ? NaN : value);
   return figure.series.flatMap((series, index) =>
     figure.x.map((x, at) => {
       const cell = series.values[at] ?? null;
       return {
         series: index, at, x,
-        value: cell?.value ?? NaN,
-        low: cell?.low ?? cell?.value ?? NaN,
-        high: cell?.high ?? cell?.value ?? NaN,
+        value: place(cell?.value),
+        low: cell?.low > 0 || !figure.log_y ? (cell?.low ?? cell?.value ?? NaN) : place(cell?.value),
+        high: place(cell?.high ?? cell?.value),
         hasInterval: cell?.low != null || cell?.high != null,
         title: cellTitle(figure, series, x, cell),
       };

@@ -22,7 +22,7 @@ export function lines(figure, width) {
     ...figure.series.flatMap((_, index) => oneLine(rows.filter((row) => row.series === index), index, few, base)),
     labelAbove(valueLabel(figure), kMarginLeft),
     labelBelow(figure.x_title, 38),
-    tip(rows.filter(hasValue), pointer({ x: "place", y: "value", title: "title" })),
+    tip(rows.filter(hasValue), pointer({ x: "place", y: "value", title: "title", lineHeight: 1.3 })),
   );
   return plot({
     ...options,

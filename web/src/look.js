@@ -3,7 +3,7 @@ import { range, select } from "d3";
 
 const kLooks = 8;
 const kHatchings = [[], ["rising"], ["dots"], ["rising", "falling"], ["flat"], [], ["upright"], ["falling"]];
-const kGap = 6; // px between lines
+const kGap = 7; // px between lines
 
 export const colour = (index) => `var(--c${index % kLooks})`;
 export const barFill = (index) => (index % kLooks === 0 ? colour(index) : `var(--t${index % kLooks})`);
@@ -24,10 +24,12 @@ const kPaths = {
     const [left, right] = [Math.max(x, difference + y), Math.min(x + w, difference + y + h)];
     return line(left, left - difference, right, right - difference);
   }),
-  flat: (x, y, w, h) => between(y, y + h).map((at) => line(x, at, x + w, at)),
-  upright: (x, y, w, h) => between(x, x + w).map((at) => line(at, y, at, y + h)),
-  dots: (x, y, w, h) => between(y + 1.5, y + h - 1, 4).flatMap((down, row) =>
-    between(x + 1.5 + (row % 2) * 3, x + w - 1).map((across) => `M${across.toFixed(1)},${down.toFixed(1)}h.01`)),
+  flat: (x, y, w, h) => between(y, y + h, 6).map((at) => line(x, at, x + w, at)),
+  upright: (x, y, w, h) => between(x, x + w, 6).map((at) => line(at, y, at, y + h)),
+  dots: (x, y, w, h) => between(y + 1.5, y + h - 1, 4).flatMap((down) => {
+    const shift = (down / 4) % 2 ? kGap / 2 : 0;
+    return between(x + 1.5 - shift, x + w - 1 - shift).map((across) => `M${(across + shift).toFixed(1)},${down.toFixed(1)}h.01`);
+  }),
 };
 
 function addHatching(parent, box, kinds, stroke, width) {

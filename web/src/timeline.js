@@ -25,7 +25,7 @@ export function timeline(figure, width) {
     ruleY([base], { stroke: "currentColor" }),
     labelAbove(valueLabel(figure), 52),
     labelBelow(figure.x_title, 38),
-    tip(rows, pointer({ fy: "series", x: (row) => (row.from + row.to) / 2, y: (row) => (hasValue(row) ? row.value : base), title: "title" })),
+    tip(rows, pointer({ fy: "series", x: (row) => (row.from + row.to) / 2, y: (row) => (hasValue(row) ? row.value : base), title: "title", lineHeight: 1.3 })),
   );
   const rowHeight = figure.series.length > 16 ? 30 : figure.series.length > 7 ? 44 : 64;
   return plot({
