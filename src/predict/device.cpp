@@ -47,6 +47,20 @@ std::optional<int> multiprocessors_of(const Partition& p) {
   return all;
 }
 
+// Tensor rates double from tf32 to fp16, to fp8 and int8, to fp4: what a board's sheet leaves out follows from the
+// rest.
+void fill_missing_rates(Device& device, double fp4_per_sm) {
+  auto fill = [&](double& rate, double from) {
+    if (rate > 0 || from <= 0) return;
+    rate = from;
+    device.assumed_rates = true;
+  };
+  fill(device.fp16_per_sm, device.fp8_per_sm / 2);
+  fill(device.fp16_per_sm, device.int8_per_sm / 2);
+  fill(device.fp16_per_sm, fp4_per_sm / 4);
+  fill(device.tf32_per_sm, device.fp16_per_sm / 2);
+}
+
 }  // namespace
 
 std::string partition_name(const Partition& p) {
@@ -76,9 +90,12 @@ Result<Device> device_of(const Constants& constants, const Partition& p) {
   auto per_sm = [&](const std::optional<double>& tera) { return tera.value_or(0) * 1e12 / *specs.sm_count; };
   device.fp32_per_sm = per_sm(specs.fp32_tflops);
   device.tf32_per_sm = per_sm(specs.tf32_tensor_tflops);
+  constexpr double kFittedBoostMhz = 1410;
+  if (specs.boost_mhz) device.clock = *specs.boost_mhz / kFittedBoostMhz;
   device.fp16_per_sm = per_sm(specs.fp16_tensor_tflops);
   device.int8_per_sm = per_sm(specs.int8_tensor_tops);
   device.fp8_per_sm = per_sm(specs.fp8_tensor_tflops);
+  fill_missing_rates(device, per_sm(specs.fp4_tensor_tflops));
   double mine = static_cast<double>(*sm) / *specs.sm_count;
   device.active_share = std::min(1.0, mine + p.busy_neighbours * (1 - mine));
   if (specs.tdp_w) {

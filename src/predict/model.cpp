@@ -122,6 +122,10 @@ Result<Prediction> Predictor::predict(const Partition& partition, int batch, con
   double parts = time.host_s + time.compute_s + time.bandwidth_s + time.copy_s;
   out.share = {time.host_s / parts, time.compute_s / parts, time.bandwidth_s / parts, time.copy_s / parts};
   out.bound = largest(out.share);
+  if (device.assumed_rates) {
+    out.notes.emplace_back(
+        "the board's tf32 or fp16 rate is not known: taken from another precision's, halving per step");
+  }
   double beyond = add_notes(*constants_, *workload_, settings_, partition, out);
   for (const std::string& note : calibration.notes) out.notes.push_back(note);
 

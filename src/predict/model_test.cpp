@@ -146,6 +146,21 @@ TEST_F(ModelTest, OtherBoardsAreMarkedAndLessCertain) {
   EXPECT_LT(h100->step_ms.median, a100->step_ms.median);
 }
 
+TEST_F(ModelTest, ARateThatABoardsSheetLeavesOutIsTakenFromAnotherAndSaid) {
+  catalog::Board board = *on("h100-sxm5-80gb", "whole").board;
+  Partition p;
+  p.board = &board;
+  double known = run("vgg16", Settings{}, p)->step_ms.median;
+  board.specs.tf32_tensor_tflops.reset();
+  board.specs.fp16_tensor_tflops.reset();
+  auto assumed = run("vgg16", Settings{}, p);
+  ASSERT_TRUE(assumed) << assumed.error().message;
+  EXPECT_NEAR(assumed->step_ms.median / known, 1, 0.01);
+  EXPECT_THAT(assumed->notes, Contains(HasSubstr("is not known: taken from another precision's")));
+  board.specs.memory_bandwidth_gb_per_s.reset();
+  EXPECT_THAT(run("vgg16", Settings{}, p).error().message, HasSubstr("nothing can be predicted"));
+}
+
 TEST_F(ModelTest, ImpossibleAsksAreSaid) {
   Settings s;
   Partition p = on("a100-sxm4-80gb", "3g.40gb");

@@ -251,7 +251,7 @@ Result<StepPlan> compile(const Constants& constants, const Host& host, const Wor
 StepTime evaluate(const StepPlan& plan, const Device& device, double batch, const Factors& factors) {
   double sm_s = batch * factors.device / device.multiprocessors;
   double offered = device.bandwidth * plan.bandwidth_efficiency * (device.whole_memory ? plan.whole_bandwidth : 1);
-  double asked = device.multiprocessors * plan.bandwidth_per_sm;
+  double asked = device.multiprocessors * plan.bandwidth_per_sm * device.clock;
   double byte_s = factors.bandwidth * std::pow(std::pow(offered, -4) + std::pow(asked, -4), 0.25);
   double host = 0, end = 0, compute = 0, memory = 0, floors = 0;
   for (const Kernel& kernel : plan.kernels) {
