@@ -64,8 +64,8 @@ function upright(figure, width, group, lines) {
   );
   return plot({
     ...options,
-    height: 340 + 15 * lines,
-    marginLeft: kMarginLeft, marginRight: 10, marginTop: 30, marginBottom: 30 + 15 * lines,
+    height: 346 + 15 * lines,
+    marginLeft: kMarginLeft, marginRight: 10, marginTop: 36, marginBottom: 30 + 15 * lines,
     x: { domain: [0, figure.x.length], label: null },
     y: valueScale(figure, rows),
   });

@@ -78,7 +78,7 @@ export function commonOptions(figure, width) {
 
 // The label of a value axis stands above it, horizontal, to be read without turning the head.
 export function labelAbove(label, marginLeft) {
-  return text([label], { frameAnchor: "top-left", dx: -marginLeft, dy: -16, textAnchor: "start", fill: "currentColor", facet: "super" });
+  return text([label], { frameAnchor: "top-left", dx: -marginLeft, dy: -21, textAnchor: "start", fill: "currentColor", facet: "super" });
 }
 
 // The label of the axis below, centred.

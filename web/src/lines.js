@@ -26,7 +26,7 @@ export function lines(figure, width) {
   );
   return plot({
     ...options,
-    height: 350, marginLeft: kMarginLeft, marginRight: 20, marginTop: 30, marginBottom: 46,
+    height: 356, marginLeft: kMarginLeft, marginRight: 20, marginTop: 36, marginBottom: 46,
     x: { ...place.scale, label: null },
     y: valueScale(figure, rows),
   });

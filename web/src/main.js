@@ -15,6 +15,10 @@ function draw(place) {
   const { report, section, part } = place.dataset;
   const figure = reports[report].sections[section].parts[part];
   const width = Math.max(kLeastWidth, place.clientWidth);
+  if (!figure.series.some((series) => series.values.some((cell) => cell?.value != null))) {
+    place.textContent = "There is no value to draw.";
+    return true;
+  }
   try {
     const chart = kShapes[figure.shape](figure, width);
     chart.setAttribute("role", "img");

@@ -12,7 +12,7 @@ export function timeline(figure, width) {
   const names = figure.series.map((series) => (commonKind(figure) ? series.name : nameWithKind(series)));
   const marginRight = Math.min(width * 0.3, longest(names) + 14);
   const base = valueDomain(figure, rows)[0];
-  const ticks = figure.log_y ? valueTicks(figure, rows) : { ticks: 2 };
+  const ticks = figure.log_y ? outermost(valueTicks(figure, rows)) : { ticks: 2 };
   const options = commonOptions(figure, width);
   options.marks.push(
     gridX({ stroke: "var(--grid)", strokeOpacity: 1 }),
@@ -30,8 +30,8 @@ export function timeline(figure, width) {
   const rowHeight = figure.series.length > 16 ? 30 : figure.series.length > 7 ? 44 : 64;
   return plot({
     ...options,
-    height: figure.series.length * rowHeight + 78,
-    marginLeft: 52, marginRight, marginTop: 30, marginBottom: 46,
+    height: figure.series.length * rowHeight + 84,
+    marginLeft: 52, marginRight, marginTop: 36, marginBottom: 46,
     fy: { domain: figure.series.map((_, index) => index), padding: 0.16, label: null },
     x: { type: "linear", domain: [at(0), at(times.length - 1)], label: null },
     y: valueScale(figure, rows),
@@ -45,3 +45,6 @@ function steps(rows, index, base) {
     lineY(corners, { fy: "series", x: "x", y: "value", stroke: colour(index), strokeWidth: 1.8 }),
   ];
 }
+
+// A row is too low for more than two.
+const outermost = ({ ticks, tickFormat }) => ({ ticks: [ticks[0], ticks.at(-1)], tickFormat });
