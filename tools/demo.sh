@@ -64,6 +64,15 @@ show --emulate $node apply -f "$layouts" -c morning || note "exit status $? (bus
 say "Ask for more room than there is: five whole-GPU partitions"
 show --emulate $node plan --demand 7g.40gb=5 || note "exit status $? (no space)"
 
+say "What would a training job get from each partition, before one is cut?"
+show predict resnet50 --training --batch 64 --board a100-sxm4-40gb
+
+say "Studies: which cut, which way of sharing? Simulated; all on one page"
+studies=$here/build/studies.html
+mkdir -p "$here/build"
+show study --all -O "$studies" | sed '/^ /d; /^$/d'   # the titles; the answers are in the report
+note "open it in a browser; it needs no network: file://$studies"
+
 printf '\n%sDone.%s The node still runs; look around:\n' "$bold" "$plain"
 printf '  %s --emulate %s status -v\n  %s boards a100-sxm4-40gb\n  %s emulate stop %s     # removes it\n' \
   "${1#"$here"/}" $node "${1#"$here"/}" "${1#"$here"/}" $node

@@ -63,7 +63,7 @@ void build(Parser& parser) {
     auto& [_, bound] = parser.verbs.emplace_back(&verb, std::vector<Bound>{});
     for (const auto& positional : verb.positionals) {
       auto* made = sub->add_option(std::string(positional.name), [](const CLI::results_t&) { return true; });
-      if (positional.repeatable) made->expected(1, kMostPositionals);
+      if (positional.repeatable) made->expected(1, kMostPositionals)->allow_extra_args();
       bound.push_back({std::string(positional.name), nullptr, made});
     }
     add_options(*sub, verb.options, bound);
@@ -201,7 +201,8 @@ Result<std::optional<double>> Parsed::real(std::string_view key, double min, dou
   if (!value) return std::nullopt;
   double out = 0;
   const auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), out);
-  if (error == std::errc{} && end == value->data() + value->size() && std::isfinite(out) && out >= min && out <= max)
+  if (error == std::errc{} && end == value->data() + value->size() && std::isfinite(out) && out >= min && out <= max &&
+      (out > 0 || std::isfinite(max)))
     return out;
   const auto range = std::isfinite(max) ? fmt::format("a number from {} to {}", min, max) : "a number above 0";
   return fail(ErrorCode::invalid, fmt::format("option --{}: expected {}, found \"{}\"", key, range, *value));

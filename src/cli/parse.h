@@ -25,7 +25,7 @@ struct Parsed {
   std::vector<std::string> all(std::string_view key) const;
   // nullopt when absent; `invalid` names the option unless min <= number <= max.
   Result<std::optional<int>> number(std::string_view key, int min, int max) const;
-  // The same for any finite number; with an infinite `max`, above 0.
+  // The same for finite numbers; with an infinite `max`, for those above 0.
   Result<std::optional<double>> real(std::string_view key, double min, double max) const;
 };
 
