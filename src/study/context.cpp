@@ -70,7 +70,7 @@ Result<void> Context::read_head(const Fields& head) {
 // A peak that the board's data lacks, taken from a measured rate of matrix products:
 // peak = rate * flop per sample / reached share of the peak; TF32 is half of 16 bit.
 Result<void> Context::read_assumption(const Fields& fields) {
-  TRY_VOID(fields.only({"board", "source"}, {"fp32_tflops", "tdp_w", "total_memory_gib", "from_measured"}));
+  TRY_VOID(fields.only({"board", "source"}, {"fp32_tflops", "total_memory_gib", "from_measured"}));
   auto original = TRY(board(fields, "board"));
   auto changed = std::make_shared<catalog::Board>(*original);
   std::vector<std::string> said;

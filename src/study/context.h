@@ -63,6 +63,7 @@ class Context {
   // Largest batch from 1 to `most` that fits for certain; nullopt: not even 1.
   Result<std::optional<int>> largest_batch(const Job& job, const Place& place, int most);
 
+  const std::optional<MeasureOptions>& measure() const { return options_.measure; }
   std::uint64_t seed() const { return options_.seed; }
   Progress& progress() { return progress_; }
   const predict::Constants& constants() const { return constants_; }

@@ -18,10 +18,15 @@ struct Machine {
   int instances = 1;  // MIG: per GPU
   // Found:
   int per_gpu = 0;  // users that are all served
-  bool extrapolated = false;
-  double p99_s = 0, met = 0;                       // worst user, at that many
-  std::optional<double> greedy_p99_s, greedy_met;  // worst other user beside a greedy one
-  double at_full_met = 0;                          // users * gpus on one machine: share of users served
+  bool by_memory = false, extrapolated = false;
+  int used = 0;                             // users on each GPU when all are spread over as few machines as serve them
+  double p99_s = 0, met = 0;                // of the worst user then
+  double greedy_p99_s = 0, greedy_met = 0;  // of the worst other user beside one greedy user
+  std::optional<int> breaks;                // greedy users per GPU that take the SLO from the others
+  bool shares() const { return used > 1; }
+  double worst_p99_s = 0;  // of any other user, beside any number of greedy ones
+  bool isolated() const { return per_gpu > 0 && !breaks; }
+  bool unmoved() const { return isolated() && worst_p99_s <= 1.05 * p99_s; }
   int machines(int users) const { return per_gpu > 0 ? (users + per_gpu * gpus - 1) / (per_gpu * gpus) : 0; }
 };
 
@@ -61,14 +66,14 @@ Result<Question> read(const Fields& study, Context& context) {
   return q;
 }
 
-// One GPU of the machine with so many users, the first of them greedy where asked.
-Result<SimulationResult> one_gpu(const Question& q, const Machine& m, int users, bool greedy, Context& context) {
+// One GPU of the machine with so many users, the first of them greedy.
+Result<SimulationResult> one_gpu(const Question& q, const Machine& m, int users, int greedy, Context& context) {
   ScenarioSpec spec;
   spec.name = m.name;
   for (int i = 0; i < m.instances; ++i)
     spec.servers.push_back({fmt::format("{} #{}", m.place.name, i + 1), m.place, m.sharing, 0});
   for (int i = 0; i < users; ++i) {
-    TenantSpec tenant = i == 0 && greedy ? q.greedy : q.user;
+    TenantSpec tenant = i < greedy ? q.greedy : q.user;
     tenant.name = fmt::format("user {}", i + 1);
     tenant.server = spec.servers[static_cast<std::size_t>(i % m.instances)].name;
     spec.tenants.push_back(std::move(tenant));
@@ -92,37 +97,52 @@ Worst worst_of(const Question& q, const SimulationResult& result, std::size_t fr
   return worst;
 }
 
-Result<void> fill(const Question& q, Machine& m, Context& context) {
-  m.extrapolated = TRY(context.predict(q.user.job, m.place, q.user.job.settings.batch)).extrapolated;
-  // On MIG each user has an instance of its own.
+// Most users of one GPU of which each is served. On MIG each has an instance of its own.
+Result<void> find_most(const Question& q, Machine& m, Context& context) {
   int low = 0, high = (m.place.partition.profile ? m.instances : q.most) + 1;
   while (high - low > 1) {
     const int middle = low + (high - low) / 2;
-    const Worst worst = worst_of(q, TRY(one_gpu(q, m, middle, false, context)), 0);
-    (worst.served == middle ? low : high) = middle;
+    const auto result = TRY(one_gpu(q, m, middle, 0, context));
+    const bool all = worst_of(q, result, 0).served == middle;
+    if (!all) m.by_memory = std::ranges::any_of(result.tenants, [](const auto& t) { return !t.admitted; });
+    (all ? low : high) = middle;
   }
   m.per_gpu = low;
-  const int all = std::max(1, (q.users + m.gpus - 1) / m.gpus);
-  if (!m.place.partition.profile || all <= m.instances) {
-    const Worst worst = worst_of(q, TRY(one_gpu(q, m, all, false, context)), 0);
-    m.at_full_met = static_cast<double>(std::min(q.users, worst.served * m.gpus));
-  } else {
-    m.at_full_met = std::min(q.users, m.per_gpu * m.gpus);
-  }
+  return {};
+}
+
+Result<void> fill(const Question& q, Machine& m, Context& context) {
+  // By the board alone, whatever the precision and the framework.
+  Job measured = q.user.job;
+  measured.settings = {.mode = measured.settings.mode, .sequence = measured.settings.sequence};
+  m.extrapolated = TRY(context.predict(measured, m.place, q.user.job.settings.batch)).extrapolated;
+  TRY_VOID(find_most(q, m, context));
   if (m.per_gpu == 0) return {};
-  const int used =
-      std::min(m.per_gpu, std::max(1, (q.users + m.machines(q.users) * m.gpus - 1) / (m.machines(q.users) * m.gpus)));
-  const Worst calm = worst_of(q, TRY(one_gpu(q, m, used, false, context)), 0);
+  const int gpus = m.machines(q.users) * m.gpus;
+  m.used = std::min(m.per_gpu, (q.users + gpus - 1) / gpus);
+  // The same users are compared: the first is the one that turns greedy.
+  const Worst calm = worst_of(q, TRY(one_gpu(q, m, m.used, 0, context)), m.shares() ? 1 : 0);
   m.p99_s = calm.p99_s;
   m.met = calm.met;
-  if (used < 2) return {};
-  const Worst beside = worst_of(q, TRY(one_gpu(q, m, used, true, context)), 1);
-  m.greedy_p99_s = beside.p99_s;
-  m.greedy_met = beside.met;
+  m.worst_p99_s = calm.p99_s;
+  for (int greedy = 1; greedy < m.used && !m.breaks; ++greedy) {
+    const Worst beside = worst_of(q, TRY(one_gpu(q, m, m.used, greedy, context)), static_cast<std::size_t>(greedy));
+    m.worst_p99_s = std::max(m.worst_p99_s, beside.p99_s);
+    if (greedy == 1) {
+      m.greedy_p99_s = beside.p99_s;
+      m.greedy_met = beside.met;
+    }
+    if (beside.met < q.served) m.breaks = greedy;
+  }
   return {};
 }
 
 std::string mark(const Machine& m) { return m.extrapolated ? m.name + " (extrapolated)" : m.name; }
+
+std::string breaking(const Machine& m) {
+  if (m.per_gpu == 0 || !m.shares()) return "–";
+  return m.breaks ? std::to_string(*m.breaks) : "none do";
+}
 
 report::Table table(const Question& q) {
   using report::Kind;
@@ -130,23 +150,23 @@ report::Table table(const Question& q) {
   t.title = fmt::format("{} users", q.users);
   t.columns = {"machine",
                "GPUs",
-               "users within SLO per GPU, at most",
+               "users served per GPU, at most",
                "per machine, at most",
-               fmt::format("of {} on one machine", q.users),
                "machines needed",
-               "worst user's p99",
+               "users per GPU then",
+               "worst p99",
                "within SLO",
-               "others' p99 beside a greedy user",
-               "others within SLO"};
+               "others' worst p99 beside one greedy user",
+               "within SLO",
+               "greedy users per GPU that break the others' SLO"};
   t.kinds.assign(t.columns.size(), Kind::simulated);
   t.kinds[0] = t.kinds[1] = Kind::input;
   for (const Machine& m : q.machines) {
-    const bool any = m.per_gpu > 0;
-    t.rows.push_back({mark(m), std::to_string(m.gpus), std::to_string(m.per_gpu), std::to_string(m.per_gpu * m.gpus),
-                      figure_of(m.at_full_met), any ? std::to_string(m.machines(q.users)) : "cannot",
-                      any ? milliseconds(m.p99_s) : "–", any ? percent(m.met) : "–",
-                      m.greedy_p99_s ? milliseconds(*m.greedy_p99_s) : "–",
-                      m.greedy_met ? percent(*m.greedy_met) : "–"});
+    const bool any = m.per_gpu > 0, shared = any && m.shares();
+    t.rows.push_back({mark(m), std::to_string(m.gpus), fmt::format("{}{}", m.per_gpu, m.by_memory ? " (memory)" : ""),
+                      std::to_string(m.per_gpu * m.gpus), any ? std::to_string(m.machines(q.users)) : "cannot",
+                      std::to_string(m.used), any ? milliseconds(m.p99_s) : "–", any ? percent(m.met) : "–",
+                      shared ? milliseconds(m.greedy_p99_s) : "–", shared ? percent(m.greedy_met) : "–", breaking(m)});
   }
   return t;
 }
@@ -166,42 +186,53 @@ report::Figure figure(const Question& q, const std::string& title, const std::st
   return f;
 }
 
+void say_machine(const Question& q, const Machine& m, report::Report& report) {
+  if (m.per_gpu == 0) {
+    report.answer.push_back(fmt::format("{}: not even one user is served within the SLO{}.", mark(m),
+                                        m.by_memory ? ", for lack of memory" : ""));
+    return;
+  }
+  const int most = m.per_gpu * m.gpus, need = m.machines(q.users);
+  std::string line =
+      fmt::format("{}: one machine serves {} of the {} users", mark(m), std::min(most, q.users), q.users);
+  if (most > q.users) line += fmt::format(" and could serve {}{}", most, m.by_memory ? ", where memory ends" : "");
+  if (need > 1) line += fmt::format("; all of them take {} machines", need);
+  line += fmt::format("; the worst p99 with {} on each GPU is {}", m.used == 1 ? "one" : std::to_string(m.used),
+                      milliseconds(m.p99_s));
+  if (!m.shares()) {
+    line += ", and nobody shares a GPU";
+  } else {
+    line += fmt::format(", beside one greedy user {}", milliseconds(m.greedy_p99_s));
+    line += m.breaks ? fmt::format(": {} greedy on a GPU take{} the SLO from the others", *m.breaks,
+                                   *m.breaks == 1 ? "s" : "")
+                     : ": no number of greedy users takes the SLO from the others";
+  }
+  report.answer.push_back(line + ".");
+}
+
 void say(const Question& q, report::Report& report) {
   report.answer.push_back(
-      fmt::format("A user counts as served when {} of the requests are answered within {} (all figures simulated).",
+      fmt::format("A user counts as served when {} of the requests are answered within {}; a greedy one never stops "
+                  "asking (all figures simulated).",
                   percent(q.served), milliseconds(*q.user.slo_s)));
-  for (const Machine& m : q.machines) {
-    if (m.per_gpu == 0) {
-      report.answer.push_back(fmt::format("{}: not even one user is served within the SLO.", mark(m)));
-      continue;
-    }
-    std::string line =
-        fmt::format("{}: one machine serves {} of the {} users, {} {} needed for all", mark(m),
-                    figure_of(m.at_full_met), q.users, m.machines(q.users), m.machines(q.users) == 1 ? "is" : "are");
-    if (m.machines(q.users) == 1) line += fmt::format(" (it could serve {})", m.per_gpu * m.gpus);
-    if (m.greedy_met) {
-      line +=
-          *m.greedy_met >= q.served
-              ? fmt::format("; a user who never stops asking leaves the others served ({} within the SLO)",
-                            percent(*m.greedy_met))
-              : fmt::format("; one user who never stops asking takes the others on that GPU down to {} within the SLO",
-                            percent(*m.greedy_met));
-    } else {
-      line += "; one user per GPU, so that nobody shares";
-    }
-    report.answer.push_back(line + ".");
-  }
-  std::vector<std::string> isolated, dense;
+  for (const Machine& m : q.machines) say_machine(q, m, report);
+  std::vector<std::string> felt, unmoved, dense;
   int most = 0;
   for (const Machine& m : q.machines) {
-    if (m.per_gpu > 0 && (!m.greedy_met || *m.greedy_met >= q.served)) isolated.push_back(m.name);
+    if (m.isolated()) (m.unmoved() ? unmoved : felt).push_back(m.name);
     most = std::max(most, m.per_gpu);
   }
   for (const Machine& m : q.machines)
     if (m.per_gpu == most) dense.push_back(m.name);
-  if (most > 0)
-    report.answer.push_back(fmt::format("Most users per GPU: {} ({}). Isolation holds on: {}.", list_of(dense), most,
-                                        isolated.empty() ? "none" : list_of(isolated)));
+  if (most == 0) return;
+  const auto named = [](const std::vector<std::string>& names) {
+    return names.empty() ? "no machine" : list_of(names);
+  };
+  report.answer.push_back(fmt::format("Most users per GPU: {}, with {}.", list_of(dense), most));
+  report.answer.push_back(
+      fmt::format("Isolation: on {} the others do not feel greedy users at all (p99 within 5 %); on {} they feel them, "
+                  "but keep their SLO.",
+                  named(unmoved), named(felt)));
 }
 
 }  // namespace
@@ -216,9 +247,8 @@ Result<void> fleet(const Fields& study, Context& context, report::Report& report
   report::Section section{"Machines", {}, {}};
   section.parts.emplace_back(figure(q, fmt::format("machines for {} users", q.users), "machines",
                                     [&](const Machine& m) { return m.machines(q.users); }));
-  section.parts.emplace_back(
-      figure(q, "other users beside a greedy one: requests within the SLO", "within SLO (%)",
-             [](const Machine& m) { return 100 * m.greedy_met.value_or(m.per_gpu > 0 ? 1 : 0); }));
+  section.parts.emplace_back(figure(q, "other users beside one greedy user: requests within the SLO", "within SLO (%)",
+                                    [](const Machine& m) { return 100 * (m.shares() ? m.greedy_met : m.met); }));
   section.parts.emplace_back(table(q));
   report.sections.push_back(std::move(section));
   context.rests_on(

@@ -63,14 +63,15 @@ Result<Question> read(const Fields& study, Context& context) {
   return q;
 }
 
+int slices_of(const Place& p) {
+  return p.board->profiles[static_cast<std::size_t>(*p.partition.profile)].compute_slices;
+}
+
 // How much of the rest of the GPU's compute slices the other partitions of the layout use.
 double busy_beside(const Layout& layout, std::size_t me) {
-  const auto slices = [](const Place& p) {
-    return p.board->profiles[static_cast<std::size_t>(*p.partition.profile)].compute_slices;
-  };
   int others = 0;
-  for (std::size_t i = 0; i < layout.places.size(); ++i) others += i == me ? 0 : slices(layout.places[i]);
-  const int rest = layout.places[me].board->compute_slices - slices(layout.places[me]);
+  for (std::size_t i = 0; i < layout.places.size(); ++i) others += i == me ? 0 : slices_of(layout.places[i]);
+  const int rest = layout.places[me].board->compute_slices - slices_of(layout.places[me]);
   return rest > 0 ? std::min(1.0, static_cast<double>(others) / rest) : 0;
 }
 
@@ -148,7 +149,8 @@ Result<report::Section> by_layout(const Question& q, Context& context) {
                "total (" + q.workload->unit + "/s)",
                "per partition (" + q.workload->unit + "/s)",
                "ms per step",
-               "GPU busy in a step",
+               "partition busy in a step",
+               "of the GPU's slices at work",
                "of the partition's best"};
   t.kinds.assign(t.columns.size(), report::Kind::predicted);
   t.kinds[0] = t.kinds[1] = report::Kind::input;
@@ -166,14 +168,19 @@ Result<report::Section> by_layout(const Question& q, Context& context) {
       busy.push_back(percent(gpu_busy(p)));
       filled.push_back(percent(p.throughput.median / fill.best));
     }
+    double at_work = 0;
+    for (std::size_t i = 0; i < layout.places.size(); ++i) {
+      const auto p = TRY(context.predict(q.job, layout.places[i], q.reference, busy_beside(layout, i)));
+      at_work += gpu_busy(p) * slices_of(layout.places[i]) / layout.places[i].board->compute_slices;
+    }
     const Total sum = TRY(total(q, layout, q.reference, context));
     const auto joined = [](const std::vector<std::string>& x) {
       std::string s;
       for (const auto& i : x) s += (s.empty() ? "" : " / ") + i;
       return s;
     };
-    t.rows.push_back(
-        {layout.name, joined(names), interval_of(sum.rate), joined(each), joined(steps), joined(busy), joined(filled)});
+    t.rows.push_back({layout.name, joined(names), interval_of(sum.rate), joined(each), joined(steps), joined(busy),
+                      percent(at_work), joined(filled)});
   }
   section.parts.emplace_back(std::move(f));
   section.parts.emplace_back(std::move(t));
@@ -226,19 +233,22 @@ Result<void> layouts(const Fields& study, Context& context, report::Report& repo
   if (best && best != &q.layouts.front())
     report.answer.push_back(
         fmt::format("Most from {}: {:.2f} times {}.", best->name, best_rate / first_rate, q.layouts.front().name));
-  std::vector<std::string> not_filled;
-  std::size_t at = static_cast<std::size_t>(std::ranges::find(q.batches, q.reference) - q.batches.begin());
+  const auto at = static_cast<std::size_t>(std::ranges::find(q.batches, q.reference) - q.batches.begin());
+  std::vector<std::string> filled;
   for (const Fill& fill : all) {
     if (!fill.at[at]) continue;
     const double share = fill.at[at]->throughput.median / fill.best;
-    if (share < q.filled)
-      not_filled.push_back(fmt::format("{} reaches {} of its best{}", shown(fill.place), percent(share),
-                                       fill.batch ? fmt::format(" and is filled from batch {}", *fill.batch) : ""));
+    if (share >= q.filled) {
+      filled.push_back(shown(fill.place));
+      continue;
+    }
+    const double busy = gpu_busy(*fill.at[at]);
+    report.answer.push_back(
+        fmt::format("{} is not filled at batch {}: it reaches {} of its best, it works in {} of a step; from "
+                    "batch {} on it reaches {} or more.",
+                    shown(fill.place), q.reference, percent(share), percent(busy), *fill.batch, percent(q.filled)));
   }
-  if (!not_filled.empty())
-    report.answer.push_back(fmt::format("Not filled at batch {}: {}.", q.reference, list_of(not_filled)));
-  else
-    report.answer.push_back(fmt::format("Every partition is filled at batch {}.", q.reference));
+  if (!filled.empty()) report.answer.push_back(fmt::format("Filled at batch {}: {}.", q.reference, list_of(filled)));
   report.sections.push_back(TRY(by_layout(q, context)));
   report.sections.push_back(by_partition(q, all));
   return {};

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -21,7 +22,9 @@ struct Load {
   std::string name;
   double load = 0;  // share of a slice's capacity; 0: closed, one request always there
   double on_s = 0, off_s = 0;
-  int active = 0;  // tenants that work
+  int active = 0;     // tenants that work
+  int in_flight = 1;  // batches that a greedy tenant keeps going
+  int greedy = 0;     // of those, always busy; the others are judged
 };
 
 struct Mode {
@@ -69,10 +72,13 @@ Result<Question> read(const Fields& study, Context& context) {
     q.sizes.push_back({TRY(row.text("name")), TRY(context.read_job(job))});
   }
   for (const Fields& row : TRY(study.rows("loads"))) {
-    TRY_VOID(row.only({"name"}, {"load", "on_s", "off_s", "active"}));
+    TRY_VOID(row.only({"name"}, {"load", "on_s", "off_s", "active", "greedy", "in_flight"}));
     Load load{TRY(row.text("name")), TRY(row.number("load", 0, 100, 0)), TRY(row.number("on_s", 0, 1e6, 0)),
-              TRY(row.number("off_s", 0, 1e6, 0)), 0};
+              TRY(row.number("off_s", 0, 1e6, 0))};
     load.active = TRY(row.integer("active", 1, q.tenants, q.tenants));
+    load.in_flight = TRY(row.integer("in_flight", 1, 64, 1));
+    load.greedy = TRY(row.integer("greedy", 0, load.active - 1, 0));
+    if (load.greedy > 0 && load.load <= 0) return row.error("greedy", "expected a load for the other tenants");
     if ((load.on_s > 0) != (load.off_s > 0)) return row.error("on_s", "expected both on_s and off_s, or neither");
     q.loads.push_back(std::move(load));
   }
@@ -118,21 +124,20 @@ Result<std::optional<double>> one(const Question& q, const Size& size, const Loa
     TenantSpec tenant;
     tenant.name = fmt::format("t{}", i);
     tenant.job = size.job;
-    tenant.arrivals = arrivals_of(load, capacity);
-    if (i >= load.active)
-      tenant.arrivals = {.kind = Arrivals::Kind::poisson,
-                         .clients = 1,
-                         .think_s = 0,
-                         .rate_per_s = 0,
-                         .on_s = 0,
-                         .off_s = 0,
-                         .times_s = {}};
+    if (i >= load.greedy) {
+      tenant.arrivals = arrivals_of(load, capacity);
+    } else {
+      tenant.arrivals.clients = load.in_flight;
+      if (mode.sharing == Sharing::mps) tenant.streams = load.in_flight;
+    }
+    if (i >= load.active) tenant.arrivals.kind = Arrivals::Kind::poisson, tenant.arrivals.rate_per_s = 0;
     tenant.server = spec.servers[mode.mig ? static_cast<std::size_t>(i) : 0].name;
     spec.tenants.push_back(std::move(tenant));
   }
-  const auto result = TRY(simulate(TRY(build(spec, q.duration_s, q.warmup_s, context)).scenario));
+  const Built built = TRY(build(spec, q.duration_s, q.warmup_s, context));
+  const auto result = TRY(simulate(built.scenario));
   double worst = 0, sum = 0;
-  for (int i = 0; i < load.active; ++i) {
+  for (int i = load.greedy; i < load.active; ++i) {
     const TenantResult& r = result.tenants[static_cast<std::size_t>(i)];
     if (!r.admitted) return std::optional<double>{};
     worst = std::max(worst, r.overloaded ? INFINITY : r.p99_s);
@@ -164,100 +169,157 @@ double behind(const Cell& c, std::size_t mode, bool less) {
   return less ? c.value[mode] / c.value[*c.best] : c.value[*c.best] / c.value[mode];
 }
 
+bool good(const Question& q, const Cell& c, std::size_t mode, bool less) {
+  return behind(c, mode, less) <= 1 + q.close;
+}
+
+std::string shown(const Cell& c, std::size_t mode, bool less) {
+  if (!c.fits[mode]) return "does not fit";
+  if (!std::isfinite(c.value[mode])) return "overloaded";
+  return less ? milliseconds(c.value[mode]) : figure_of(c.value[mode]);
+}
+
+// One load: what each mode gives each size of job.
+Result<report::Section> section_of(const Question& q, const Load& load, const std::vector<Cell>& cells,
+                                   Context& context) {
+  const bool less = load.load > 0;
+  report::Figure f;
+  f.shape = report::Figure::Shape::grouped_bars;
+  f.title = fmt::format("{}: {}", load.name, less ? "p99 latency of the worst tenant" : "throughput together");
+  f.x_title = "job";
+  f.y_title = less ? "p99 latency (ms)" : "throughput (samples/s)";
+  f.log_y = true;
+  f.note = "No bar: overloaded, or the jobs do not fit into memory together.";
+  report::Table t;
+  t.title = f.title;
+  t.columns = {"job"};
+  for (const Mode& mode : q.modes) {
+    f.series.push_back({mode.name, report::Kind::simulated, {}});
+    t.columns.push_back(fmt::format("{} ({})", mode.name, less ? "p99" : "samples/s"));
+  }
+  t.columns.emplace_back("best");
+  t.kinds.assign(t.columns.size(), report::Kind::simulated);
+  t.kinds[0] = report::Kind::input;
+  for (std::size_t s = 0; s < q.sizes.size(); ++s) {
+    const Size& size = q.sizes[s];
+    const Cell& c = cells[s];
+    const auto* workload = TRY(context.workload(size.job));
+    f.x.push_back(size.name);
+    std::vector<std::string> row{fmt::format("{} ({})", size.name, job_title(*workload, size.job))}, best;
+    for (std::size_t i = 0; i < q.modes.size(); ++i) {
+      const bool bar = c.fits[i] && std::isfinite(c.value[i]);
+      f.series[i].values.push_back(bar ? std::optional<report::Value>({less ? 1e3 * c.value[i] : c.value[i], {}, {}})
+                                       : std::nullopt);
+      row.push_back(shown(c, i, less));
+      if (good(q, c, i, less)) best.push_back(q.modes[i].name);
+    }
+    row.push_back(best.empty() ? "none" : list_of(best));
+    t.rows.push_back(std::move(row));
+  }
+  report::Section section{load.name, {}, {}};
+  section.parts.emplace_back(std::move(f));
+  section.parts.emplace_back(std::move(t));
+  return section;
+}
+
+// Of one case, with MIG as mode m: who is best, and how far MIG is behind or ahead.
+std::string verdict(const Question& q, const Cell& c, std::size_t m, bool less) {
+  if (!c.best) return "no mode carries them";
+  const double far = behind(c, m, less);
+  if (far > 1 + q.close) {
+    if (!c.fits[m]) return fmt::format("{}, they do not fit into a slice", q.modes[*c.best].name);
+    if (!std::isfinite(far)) return fmt::format("{}, a slice is overloaded", q.modes[*c.best].name);
+    return less ? fmt::format("{}, MIG's p99 is {} times as long", q.modes[*c.best].name, figure_of(far))
+                : fmt::format("{}, MIG reaches {} of its throughput", q.modes[*c.best].name, percent(1 / far));
+  }
+  std::optional<std::size_t> next;
+  for (std::size_t i = 0; i < q.modes.size(); ++i) {
+    if (i != m && c.fits[i] && std::isfinite(c.value[i]) && (!next || behind(c, i, less) < behind(c, *next, less)))
+      next = i;
+  }
+  if (!next) return "MIG, all others are overloaded or do not fit";
+  if (good(q, c, *next, less)) return fmt::format("MIG and {} alike", q.modes[*next].name);
+  return less
+             ? fmt::format("MIG, next {} with {} times the p99", q.modes[*next].name, figure_of(behind(c, *next, less)))
+             : fmt::format("MIG, next {} with {} of its throughput", q.modes[*next].name,
+                           percent(1 / behind(c, *next, less)));
+}
+
+struct Score {
+  std::vector<std::string> won;
+  int best = 0, alike = 0, behind = 0;
+};
+
+// MIG against the other modes, or against those that keep a fault in one tenant from the others.
+Score score(const Question& q, const std::vector<std::vector<Cell>>& all, std::size_t m, bool with_mps) {
+  Score out;
+  for (std::size_t l = 0; l < q.loads.size(); ++l) {
+    const bool less = q.loads[l].load > 0;
+    for (std::size_t s = 0; s < q.sizes.size(); ++s) {
+      const Cell& c = all[l][s];
+      double others = INFINITY;  // behind the best of all, smaller is better
+      for (std::size_t i = 0; i < q.modes.size(); ++i)
+        if (i != m && (with_mps || q.modes[i].sharing != Sharing::mps)) others = std::min(others, behind(c, i, less));
+      const double mine = behind(c, m, less);
+      if (mine * (1 + q.close) < others) out.won.push_back(fmt::format("{} ({})", q.sizes[s].name, q.loads[l].name));
+      ++(mine * (1 + q.close) < others ? out.best : mine <= others * (1 + q.close) ? out.alike : out.behind);
+    }
+  }
+  return out;
+}
+
+void say(const Question& q, const std::vector<std::vector<Cell>>& all, report::Report& report) {
+  const auto mig = std::ranges::find(q.modes, true, &Mode::mig);
+  if (mig != q.modes.end()) {
+    const auto m = static_cast<std::size_t>(mig - q.modes.begin());
+    const Score s = score(q, all, m, true), isolating = score(q, all, m, false);
+    report.answer.push_back(fmt::format(
+        "Of {} cases (size of job by load) with {} tenants, {} is best in {}, as good as another within {} in {} and "
+        "behind in {} (simulated).",
+        q.sizes.size() * q.loads.size(), q.tenants, mig->name, s.best, percent(q.close), s.alike, s.behind));
+    if (std::ranges::find(q.modes, Sharing::mps, &Mode::sharing) != q.modes.end())
+      report.answer.push_back(
+          fmt::format("Without MPS, under which a fault of one tenant can end the others, MIG is best in {}, as good "
+                      "in {}, behind in {}{}.",
+                      isolating.best, isolating.alike, isolating.behind,
+                      isolating.won.empty() ? "" : "; best for " + list_of(isolating.won)));
+  }
+  for (std::size_t l = 0; l < q.loads.size(); ++l) {
+    const bool less = q.loads[l].load > 0;
+    std::string line = fmt::format("{} (by {}): ", capital(q.loads[l].name), less ? "p99" : "throughput");
+    for (std::size_t s = 0; s < q.sizes.size(); ++s) {
+      const Cell& c = all[l][s];
+      std::string best = mig != q.modes.end() ? verdict(q, c, static_cast<std::size_t>(mig - q.modes.begin()), less)
+                         : c.best             ? q.modes[*c.best].name
+                                              : "no mode carries them";
+      line += fmt::format("{}{}: {}", s > 0 ? "; " : "", q.sizes[s].name, best);
+    }
+    report.answer.push_back(line + ".");
+  }
+}
+
 }  // namespace
 
 Result<void> modes(const Fields& study, Context& context, report::Report& report) {
   const Question q = TRY(read(study, context));
-  const auto mig = std::ranges::find(q.modes, true, &Mode::mig);
-  std::map<std::size_t, std::vector<std::string>> wins;
-  std::vector<std::string> draws, losses, cannot;
+  std::vector<std::vector<Cell>> all;  // by load, then size
   int done = 0;
   for (const Load& load : q.loads) {
-    const bool less = load.load > 0;
-    report::Section section{load.name, {}, {}};
-    report::Figure f;
-    f.shape = report::Figure::Shape::grouped_bars;
-    f.title = fmt::format("{}: {}", load.name, less ? "p99 latency of the worst tenant" : "throughput together");
-    f.x_title = "job";
-    f.y_title = less ? "p99 latency (ms)" : "throughput (samples/s)";
-    f.log_y = true;
-    f.note = "No bar: overloaded, or the jobs do not fit into memory together.";
-    for (const Mode& mode : q.modes) f.series.push_back({mode.name, report::Kind::simulated, {}});
-    report::Table t;
-    t.title = f.title;
-    t.columns = {"job"};
-    for (const Mode& mode : q.modes) t.columns.push_back(fmt::format("{} ({})", mode.name, less ? "p99" : "samples/s"));
-    t.columns.emplace_back("best");
-    t.kinds.assign(t.columns.size(), report::Kind::simulated);
-    t.kinds[0] = report::Kind::input;
+    all.emplace_back();
     for (const Size& size : q.sizes) {
-      const std::string where = fmt::format("{}, {}", size.name, load.name);
-      context.progress().step(++done, static_cast<int>(q.loads.size() * q.sizes.size()), where);
-      const Cell c = TRY(cell(q, size, load, context));
-      f.x.push_back(size.name);
-      std::vector<std::string> row{
-          fmt::format("{} ({})", size.name, job_title(*TRY(context.workload(size.job)), size.job))};
-      for (std::size_t i = 0; i < q.modes.size(); ++i) {
-        const bool finite = c.fits[i] && std::isfinite(c.value[i]);
-        f.series[i].values.push_back(
-            finite ? std::optional<report::Value>({less ? 1e3 * c.value[i] : c.value[i], {}, {}}) : std::nullopt);
-        row.push_back(!c.fits[i] ? "does not fit"
-                      : !finite  ? "overloaded"
-                      : less     ? milliseconds(c.value[i])
-                                 : figure_of(c.value[i]));
-      }
-      std::vector<std::string> best;
-      for (std::size_t i = 0; i < q.modes.size(); ++i)
-        if (behind(c, i, less) <= 1 + q.close) best.push_back(q.modes[i].name);
-      row.push_back(best.empty() ? "none" : list_of(best));
-      t.rows.push_back(std::move(row));
-      if (!c.best) {
-        cannot.push_back(where);
-        continue;
-      }
-      if (mig == q.modes.end()) {
-        wins[*c.best].push_back(where);
-        continue;
-      }
-      const auto m = static_cast<std::size_t>(mig - q.modes.begin());
-      const double far = behind(c, m, less);
-      if (far > 1 + q.close) {
-        losses.push_back(fmt::format("{} ({} {} under {}{})", where, less ? "lower p99" : "more",
-                                     std::isfinite(far) ? fmt::format("{:.1f} times", far) : "served only",
-                                     q.modes[*c.best].name, !c.fits[m] ? "; the job does not fit into a slice" : ""));
-      } else {
-        bool alone = true;
-        for (std::size_t i = 0; i < q.modes.size(); ++i) alone = alone && (i == m || behind(c, i, less) > 1 + q.close);
-        (alone ? wins[m] : draws).push_back(where);
-      }
+      context.progress().step(++done, static_cast<int>(q.loads.size() * q.sizes.size()),
+                              fmt::format("{}, {}", size.name, load.name));
+      all.back().push_back(TRY(cell(q, size, load, context)));
     }
-    section.parts.emplace_back(std::move(f));
-    section.parts.emplace_back(std::move(t));
-    report.sections.push_back(std::move(section));
+    report.sections.push_back(TRY(section_of(q, load, all.back(), context)));
   }
-  if (mig != q.modes.end()) {
-    const auto m = static_cast<std::size_t>(mig - q.modes.begin());
-    const std::size_t cells = q.loads.size() * q.sizes.size();
-    report.answer.push_back(
-        fmt::format("Of {} cases (job by load, {} tenants), {} is best in {}, as good as another within {} in {}, and "
-                    "loses in {} (simulated).",
-                    cells, q.tenants, mig->name, wins[m].size(), percent(q.close), draws.size(), losses.size()));
-    if (!wins[m].empty()) report.answer.push_back(fmt::format("MIG wins: {}.", list_of(wins[m])));
-    if (!draws.empty()) report.answer.push_back(fmt::format("No difference: {}.", list_of(draws)));
-    if (!losses.empty())
-      report.answer.push_back(
-          fmt::format("MIG loses: {}. A slice cannot borrow what its neighbours leave unused.", list_of(losses)));
-  } else {
-    for (const auto& [mode, cells] : wins)
-      report.answer.push_back(fmt::format("{} is best for {} (simulated).", q.modes[mode].name, list_of(cells)));
-  }
-  if (!cannot.empty()) report.answer.push_back(fmt::format("No mode carries: {}.", list_of(cannot)));
+  say(q, all, report);
   context.rests_on(fmt::format(
       "simulated with seed {} for {} s per case, the first {} s left out; loads are shares of what one {} serves alone",
       context.seed(), figure_of(q.duration_s), figure_of(q.warmup_s), q.profile));
   context.rests_on(
-      "compared by p99 where requests arrive by themselves, by throughput where each tenant always has one waiting; "
-      "isolation of memory and faults, which only MIG and VMs give, is not in these numbers");
+      "compared by p99 where requests arrive by themselves, by throughput where each tenant always has one waiting; a "
+      "slice cannot borrow what its neighbours leave unused, and nobody can take what is its own");
   return {};
 }
 

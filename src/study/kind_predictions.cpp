@@ -101,7 +101,7 @@ report::Table table(const Question& q) {
     const auto& p = row.prediction;
     const bool runs = row.runs();
     t.rows.push_back({row.place.name, runs ? interval_of(p.throughput) : "–", runs ? interval_of(p.step_ms) : "–",
-                      runs ? percent(p.throughput.median / first) : "–",
+                      runs && q.rows.front().runs() ? percent(p.throughput.median / first) : "–",
                       fmt::format("{:.1f} of {:.1f}", p.memory_mib.median / 1024, p.capacity_mib / 1024),
                       std::string(predict::name(p.fit)), runs ? std::string(predict::name(p.bound)) : "–",
                       row.largest ? std::to_string(*row.largest) : "none",
@@ -111,18 +111,21 @@ report::Table table(const Question& q) {
 }
 
 void say_rates(const Question& q, report::Report& report) {
+  const std::string verb = fmt::format(
+      "{} at batch {}", q.job.settings.mode == predict::Mode::training ? "train" : "run", q.job.settings.batch);
   std::vector<std::string> run, not_run;
   const Row& first = q.rows.front();
   for (const Row& row : q.rows) {
     const auto& p = row.prediction;
     if (row.runs()) {
-      run.push_back(fmt::format(
-          "{} {} {}/s{}", row.place.name, figure_of(p.throughput.median), q.workload->unit,
-          &row == &first ? ""
-                         : fmt::format(" ({})", percent(p.throughput.median / first.prediction.throughput.median))));
+      run.push_back(
+          fmt::format("{} {} {}/s{}", row.place.name, figure_of(p.throughput.median), q.workload->unit,
+                      &row == &first || !first.runs()
+                          ? ""
+                          : fmt::format(" ({})", percent(p.throughput.median / first.prediction.throughput.median))));
       continue;
     }
-    std::string why = p.fit == predict::Fit::does_not_fit ? "cannot run it" : "may or may not run it";
+    std::string why = p.fit == predict::Fit::does_not_fit ? "cannot " + verb : "may or may not " + verb;
     std::string line = fmt::format("{} {}: it needs {} of the {} there", row.place.name, why,
                                    gibibytes(p.memory_mib.median), gibibytes(p.capacity_mib));
     line += row.largest ? fmt::format("; the largest batch that fits is {}, at {} {}/s", *row.largest,
@@ -148,7 +151,7 @@ void say_losses(const Question& q, report::Report& report) {
       continue;
     }
     const double lost = 1 - to.prediction.throughput.median / from.prediction.throughput.median;
-    std::string line = fmt::format("{} costs {} ({} against {})", loss.what, percent(lost), loss.to, loss.from);
+    std::string line = fmt::format("{}: {} lost ({} against {})", loss.what, percent(lost), loss.to, loss.from);
     if (loss.below)
       line += fmt::format("{} the {} asked for", lost < *loss.below ? ", below" : ", NOT below", percent(*loss.below));
     report.answer.push_back(sentence(line));

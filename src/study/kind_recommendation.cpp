@@ -13,7 +13,7 @@ namespace {
 struct Wanted {
   Job inference, training;
   double slo_s = 0;
-  bool trains = true;
+  bool trains = true, exception = false;
 };
 
 struct Option {
@@ -37,8 +37,8 @@ double slices_taken(const catalog::Board& board, const catalog::Profile& p) {
 }
 
 Result<Question> read(const Fields& study, Context& context) {
-  TRY_VOID(
-      only_keys(study, {"board", "inference", "training"}, {"workloads", "inference_only_workloads", "draw_within"}));
+  TRY_VOID(only_keys(study, {"board", "inference", "training"},
+                     {"workloads", "inference_only_workloads", "exceptions", "draw_within"}));
   Question q;
   q.board = TRY(context.board(study, "board"));
   if (!q.board->has_mig())
@@ -64,6 +64,18 @@ Result<Question> read(const Fields& study, Context& context) {
     w.trains = std::ranges::find(only, name) == only.end();
     if (auto known = context.workload(w.inference); !known) return study.error("workloads", known.error().message);
     q.wanted.push_back(std::move(w));
+  }
+  if (study.has("exceptions")) {
+    for (const Fields& row : TRY(study.rows("exceptions"))) {
+      TRY_VOID(row.only({"workload"}, {"batch", "slo_ms"}));
+      const std::string name = TRY(row.text("workload"));
+      const auto at = std::ranges::find_if(q.wanted, [&](const Wanted& w) { return w.inference.workload == name; });
+      if (at == q.wanted.end())
+        return row.error("workload", fmt::format("\"{}\" is not among the study's workloads", name));
+      at->inference.settings.batch = TRY(row.integer("batch", 1, 1 << 20, at->inference.settings.batch));
+      at->slo_s = TRY(row.number("slo_ms", 1e-3, 1e7, 1e3 * at->slo_s)) / 1e3;
+      at->exception = true;
+    }
   }
   return q;
 }
@@ -156,8 +168,8 @@ Result<void> recommendation(const Fields& study, Context& context, report::Repor
   const Question q = TRY(read(study, context));
   report::Table t;
   t.title = "The profile to take";
-  t.columns = {"workload", "inference on", "samples/s", "per slice", "ms per step",       "memory (GiB of GiB)",
-               "why",      "training on",  "samples/s", "per slice", "for inference only"};
+  t.columns = {"workload", "inference on", "per second", "per slice", "ms per step",       "memory (GiB of GiB)",
+               "why",      "training on",  "per second", "per slice", "for inference only"};
   t.kinds.assign(t.columns.size(), Kind::predicted);
   t.kinds[0] = Kind::input;
   std::map<std::string, std::vector<std::string>> serve, train;
@@ -179,11 +191,13 @@ Result<void> recommendation(const Fields& study, Context& context, report::Repor
       trains[o.place.name] += o.trains ? 1 : 0;
       if (o.serves && !o.trains) only.push_back(o.place.name);
     }
-    std::vector<std::string> row{workload->title};
+    std::vector<std::string> row{
+        workload->title +
+        (w.exception ? fmt::format(" (batch {} within {})", w.inference.settings.batch, milliseconds(w.slo_s)) : "")};
     if (infer) {
       const auto& p = infer->inference;
-      row.insert(row.end(), {infer->place.name, interval_of(p.throughput), figure_of(infer->per_slice),
-                             figure_of(p.step_ms.median),
+      row.insert(row.end(), {infer->place.name, interval_of(p.throughput) + " " + workload->unit,
+                             figure_of(infer->per_slice), figure_of(p.step_ms.median),
                              fmt::format("{:.1f} of {:.1f}", p.memory_mib.median / 1024, p.capacity_mib / 1024),
                              why(*infer, all, w.slo_s)});
     } else {
@@ -197,7 +211,8 @@ Result<void> recommendation(const Fields& study, Context& context, report::Repor
     row.push_back(only.empty() ? "–" : list_of(only));
     t.rows.push_back(std::move(row));
   }
-  const Wanted& any = q.wanted.front();
+  const auto usual = std::ranges::find(q.wanted, false, &Wanted::exception);
+  const Wanted& any = usual == q.wanted.end() ? q.wanted.front() : *usual;
   report.answer.push_back(fmt::format(
       "Inference at batch {} within {}, training at batch {}, all neighbours busy; the profile with the most "
       "throughput per slice, and the smallest of those within {} of it (predicted).",
@@ -214,14 +229,17 @@ Result<void> recommendation(const Fields& study, Context& context, report::Repor
   if (!none.empty())
     report.answer.push_back(fmt::format("For inference only, whatever the workload: {}.", list_of(none)));
   if (!some.empty()) report.answer.push_back(fmt::format("For inference only for some workloads: {}.", list_of(some)));
-  const auto by_places = [](const catalog::Profile& p) { return p.placements.size(); };
-  const auto most = std::ranges::max_element(q.board->profiles, {}, by_places),
-             least = std::ranges::min_element(q.board->profiles, {}, by_places);
+  const auto slices = [&](const catalog::Profile& p) {
+    return p.attributes == catalog::Attributes{} ? p.compute_slices : 0;
+  };
+  const auto largest = std::ranges::max_element(q.board->profiles, {}, slices);
+  const auto places = [](const catalog::Profile& p) { return p.placements.size(); };
+  const auto movable = std::ranges::max_element(q.board->profiles, {}, places);
   report.answer.push_back(fmt::format(
-      "Flexibility: {} has {} on a GPU and can be created and destroyed while the others run; {} has {}, and every "
-      "instance in its way must go first.",
-      most->name, most->placements.size() == 1 ? "one place" : fmt::format("{} places", most->placements.size()),
-      least->name, least->placements.size() == 1 ? "one place" : fmt::format("{} places", least->placements.size())));
+      "What can change while others run: {} has {} places on a GPU and comes and goes without touching the other "
+      "instances; {} has {} and needs every instance in its way gone first.",
+      movable->name, movable->placements.size(), largest->name,
+      largest->placements.size() == 1 ? "one place" : fmt::format("{} places", largest->placements.size())));
   report.sections.push_back({"Workloads", {}, {std::move(t)}});
   report.sections.push_back({"Profiles", {}, {flexibility(q, serves, trains, trainable)}});
   return {};

@@ -84,9 +84,16 @@ double others_rate(const Question& q, const Run& run) {
   return sum;
 }
 
-double worst_p99(const Run& run) {
-  double worst = 0;
-  for (const auto& tenant : run.result.tenants) worst = std::max(worst, tenant.p99_s);
+// Infinite where the tenant is not served: that is no short latency.
+double p99_of(const TenantResult& r) { return r.admitted ? r.p99_s : std::numeric_limits<double>::infinity(); }
+
+double focus_p99(const Question& q, const Run& run) { return p99_of(run.result.tenants[focus_of(q, run)]); }
+
+// Of those that are served; nullopt: nobody is.
+std::optional<double> worst_p99(const Run& run) {
+  std::optional<double> worst;
+  for (const auto& tenant : run.result.tenants)
+    if (tenant.admitted) worst = std::max(worst.value_or(0), tenant.p99_s);
   return worst;
 }
 
@@ -135,10 +142,13 @@ report::Table comparison(const Question& q) {
     double busy = 0;
     for (const double u : run.result.server_utilization)
       busy += u / static_cast<double>(run.result.server_utilization.size());
-    t.rows.push_back({run.spec.name, milliseconds(r.p50_s), milliseconds(r.p99_s),
-                      run.alone ? milliseconds(run.alone->p99_s) : "–",
-                      run.alone ? fmt::format("{:.2f} times", r.p99_s / run.alone->p99_s) : "–", slo_of(r),
-                      figure_of(samples_per_s(run, focus_of(q, run))), figure_of(others_rate(q, run)), percent(busy)});
+    t.rows.push_back({run.spec.name, r.admitted ? milliseconds(r.p50_s) : "not served",
+                      r.admitted ? milliseconds(r.p99_s) : "–", run.alone ? milliseconds(run.alone->p99_s) : "–",
+                      run.alone && run.alone->p99_s > 0 && r.admitted && std::isfinite(r.p99_s)
+                          ? fmt::format("{:.2f} times", r.p99_s / run.alone->p99_s)
+                          : "–",
+                      slo_of(r), figure_of(samples_per_s(run, focus_of(q, run))), figure_of(others_rate(q, run)),
+                      percent(busy)});
   }
   return t;
 }
@@ -154,7 +164,7 @@ report::Figure bars(const Question& q, const std::string& title, const std::stri
     f.x.push_back(run.spec.name);
     const double value = of(run);
     series.values.push_back(std::isfinite(value) ? std::optional<report::Value>({value, {}, {}}) : std::nullopt);
-    if (!std::isfinite(value)) f.note = "No bar: overloaded, the queue grows without bound.";
+    if (!std::isfinite(value)) f.note = "No bar: not served, or overloaded: the queue grows without bound.";
   }
   f.series.push_back(std::move(series));
   return f;
@@ -162,25 +172,25 @@ report::Figure bars(const Question& q, const std::string& title, const std::stri
 
 void say_warnings(const Question& q, report::Report& report) {
   for (const Run& run : q.runs) {
-    std::vector<std::string> overloaded;
-    for (std::size_t i = 0; i < run.spec.tenants.size(); ++i) {
-      const TenantResult& r = run.result.tenants[i];
-      if (!r.admitted)
-        report.answer.push_back(
-            sentence(fmt::format("{}: {} does not fit into memory and is not served", run.spec.name, r.name)));
+    const auto say = [&](const std::string& what) {
+      report.answer.push_back(fmt::format("{}: {}.", run.spec.name, what));
+    };
+    std::vector<std::string> overloaded, out;
+    for (const TenantResult& r : run.result.tenants) {
+      if (!r.admitted) out.push_back(r.name);
       if (r.overloaded) overloaded.push_back(r.name);
     }
+    if (!out.empty()) say(fmt::format("not served, because memory ends: {}", list_of(out)));
     if (!overloaded.empty())
-      report.answer.push_back(sentence(fmt::format(
-          "{}: overload: {} asks for more than is there, the queue grows without bound and no latency can be given",
-          run.spec.name, list_of(overloaded))));
-    for (const std::string& warning : run.built.warnings)
-      report.answer.push_back(sentence(run.spec.name + ": " + warning));
+      say(fmt::format(
+          "overload: {} ask{} for more than is there; the queue grows without bound, no latency can be given",
+          list_of(overloaded), overloaded.size() == 1 ? "s" : ""));
+    for (const std::string& warning : run.built.warnings) say(warning);
   }
 }
 
 void say_focus(const Question& q, report::Report& report) {
-  const auto p99 = [&](const Run& run) { return run.result.tenants[focus_of(q, run)].p99_s; };
+  const auto p99 = [&](const Run& run) { return focus_p99(q, run); };
   const auto best = std::ranges::min_element(q.runs, {}, p99), worst = std::ranges::max_element(q.runs, {}, p99);
   const auto most = std::ranges::max_element(q.runs, {}, [&](const Run& run) { return others_rate(q, run); });
   const auto isolated = std::ranges::min_element(q.runs, {}, [&](const Run& run) {
@@ -198,7 +208,7 @@ void say_focus(const Question& q, report::Report& report) {
       fmt::format("Lowest p99: {} with {}; highest: {} with {}{}.", best->spec.name, milliseconds(p99(*best)),
                   worst->spec.name, milliseconds(p99(*worst)),
                   std::isfinite(p99(*worst)) ? fmt::format(", {:.1f} times as long", p99(*worst) / p99(*best)) : ""));
-  if (isolated->alone) {
+  if (isolated->alone && std::isfinite(p99(*isolated))) {
     report.answer.push_back(fmt::format(
         "Best isolated: under {} the neighbours raise {}'s p99 from {} to {}, {:.2f} times that of {} alone there.",
         isolated->spec.name, q.focus, milliseconds(isolated->alone->p99_s), milliseconds(p99(*isolated)),
@@ -211,6 +221,51 @@ void say_focus(const Question& q, report::Report& report) {
       fmt::format("The neighbours together get {} samples/s: most under {}.", list_of(rates), most->spec.name));
 }
 
+// Runs the scenario for real: measured beside simulated.
+Result<void> measure_scenario(const Run& run, const MeasureOptions& options, Context& context, report::Report& report,
+                              report::Section& section) {
+  if (!run.spec.changes.empty()) {
+    section.paragraphs.emplace_back("Not measured: changes of layout are simulated only.");
+    return {};
+  }
+  std::vector<MeasuredTenant> tenants;
+  for (const TenantSpec& tenant : run.spec.tenants) {
+    const auto& server = *std::ranges::find(run.spec.servers, tenant.server, &ServerSpec::name);
+    const auto& partition = server.place.partition;
+    tenants.push_back(
+        {tenant.name,
+         {tenant.name, server.place.board->id, partition.profile ? predict::partition_name(partition) : "",
+          std::string(name(server.sharing))},
+         {{"PARTITA_TENANT", tenant.name},
+          {"PARTITA_WORKLOAD", tenant.job.workload},
+          {"PARTITA_MODE", tenant.job.settings.mode == predict::Mode::training ? "training" : "inference"},
+          {"PARTITA_BATCH", std::to_string(tenant.job.settings.batch)}}});
+  }
+  const auto measured = TRY(measure(tenants, options, context.progress()));
+  using report::Kind;
+  report::Table t;
+  t.title = run.spec.name + ": measured beside simulated";
+  t.columns = {"tenant",        "ran on", "measured (samples/s)", "simulated (samples/s)", "measured p99",
+               "simulated p99", "remark"};
+  t.kinds = {Kind::input,    Kind::input,     Kind::measured, Kind::simulated,
+             Kind::measured, Kind::simulated, Kind::measured};
+  std::size_t troubled = 0;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    const MeasuredResult& m = measured[i];
+    troubled += m.problem ? 1 : 0;
+    t.rows.push_back({m.name, m.partition.empty() ? "–" : m.partition,
+                      m.seconds > 0 ? figure_of(m.samples_per_s()) : "–", figure_of(samples_per_s(run, i)),
+                      m.p99_ms ? milliseconds(*m.p99_ms / 1e3) : "–", milliseconds(run.result.tenants[i].p99_s),
+                      m.problem.value_or("")});
+  }
+  section.parts.emplace_back(std::move(t));
+  report.answer.push_back(fmt::format("{}: measured for {} s on {}; {} of {} tenants ran without trouble.",
+                                      run.spec.name, figure_of(options.seconds), options.provider->label(),
+                                      measured.size() - troubled, measured.size()));
+  context.rests_on(fmt::format("measured figures are of {}", options.provider->label()));
+  return {};
+}
+
 }  // namespace
 
 Result<void> simulation(const Fields& study, Context& context, report::Report& report) {
@@ -220,7 +275,7 @@ Result<void> simulation(const Fields& study, Context& context, report::Report& r
     say_focus(q, report);
     report::Section section{"Side by side", {}, {}};
     section.parts.emplace_back(bars(q, fmt::format("p99 latency of {}", q.focus), "p99 latency (ms)",
-                                    [&](const Run& run) { return 1e3 * run.result.tenants[focus_of(q, run)].p99_s; }));
+                                    [&](const Run& run) { return 1e3 * focus_p99(q, run); }));
     std::get<report::Figure>(section.parts.back()).log_y = true;
     section.parts.emplace_back(bars(q, "throughput of the others together", "throughput (samples/s)",
                                     [&](const Run& run) { return others_rate(q, run); }));
@@ -230,8 +285,11 @@ Result<void> simulation(const Fields& study, Context& context, report::Report& r
     for (const Run& run : q.runs) {
       double total = 0;
       for (std::size_t i = 0; i < run.spec.tenants.size(); ++i) total += samples_per_s(run, i);
-      report.answer.push_back(fmt::format("{}: {} samples/s together, the worst tenant's p99 is {} (simulated).",
-                                          run.spec.name, figure_of(total), milliseconds(worst_p99(run))));
+      const auto worst = worst_p99(run);
+      report.answer.push_back(!worst
+                                  ? fmt::format("{}: nobody is served (simulated).", run.spec.name)
+                                  : fmt::format("{}: {} samples/s together, the worst tenant's p99 is {} (simulated).",
+                                                run.spec.name, figure_of(total), milliseconds(*worst)));
     }
   }
   for (const Run& run : q.runs) {
@@ -239,6 +297,7 @@ Result<void> simulation(const Fields& study, Context& context, report::Report& r
     if (!run.spec.note.empty()) section.paragraphs.push_back(sentence(run.spec.note));
     if (!run.spec.changes.empty()) describe_changes(run.spec, run.built.scenario, run.result, report, section);
     section.parts.emplace_back(tenant_table(run));
+    if (context.measure()) TRY_VOID(measure_scenario(run, *context.measure(), context, report, section));
     report.sections.push_back(std::move(section));
   }
   say_warnings(q, report);

@@ -95,6 +95,9 @@ Result<report::Report> run_study(std::string_view text, const std::string& file,
   const KindEntry* kind = TRY(kind_of(study));
   const predict::Constants* constants = options.constants ? options.constants : TRY(predict::shipped_constants());
   Context context(catalog, *constants, options, progress);
+  if (options.measure && kind->run != simulation) {
+    return study.error("kind", "only studies of kind simulation can be measured");
+  }
   TRY_VOID(context.read_head(study));
   context.rests_on(fmt::format("predicted times and memory: the model of partita predict, {}", constants->fitted_on));
   if (auto done = kind->run(study, context, report); !done) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "catalog/catalog.h"
 #include "predict/constants.h"
 #include "report/report.h"
+#include "study/provider.h"
 
 namespace partita::study {
 
@@ -29,6 +31,8 @@ struct StudyOptions {
   std::uint64_t seed = 1;                         // the same study and seed give the same report
   const predict::Constants* constants = nullptr;  // nullptr: the shipped ones
   std::string command;                            // shown in the report
+  // Runs the scenarios of a study of kind "simulation" for real, too, and shows measured beside simulated.
+  std::optional<MeasureOptions> measure = std::nullopt;
 };
 
 // A study's text (`file` is what errors call it) read strictly, checked, computed. `invalid` names file, line and key;

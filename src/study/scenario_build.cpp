@@ -115,6 +115,23 @@ class Changes {
 
 }  // namespace
 
+// A step whose host part is large holds a time-shared GPU less than the simulator takes it to: say so.
+Result<void> explain_host(const TenantSpec& tenant, const ServerSpec& server, Context& context) {
+  constexpr double kWorthSaying = 0.2;
+  if (server.sharing == Sharing::exclusive || server.sharing == Sharing::mps ||
+      tenant.job.settings.framework == predict::Framework::graph)
+    return {};
+  const auto p = TRY(context.predict(tenant.job, server.place, tenant.job.settings.batch));
+  const double host = p.share[static_cast<std::size_t>(predict::Bound::host)];
+  if (host > kWorthSaying) {
+    context.rests_on(
+        fmt::format("{} on {} waits for its host in {} of a step; others could use the GPU then, which is not counted: "
+                    "{} is shown worse than it is",
+                    tenant.job.workload, server.place.board->product, percent(host), name(server.sharing)));
+  }
+  return {};
+}
+
 void explain_sharing(Sharing sharing, Context& context) {
   if (sharing == Sharing::time_slice || sharing == Sharing::vgpu_best_effort) {
     context.rests_on(
@@ -142,6 +159,7 @@ Result<Built> build(const ScenarioSpec& spec, double duration_s, double warmup_s
   for (const ServerSpec& server : spec.servers) s.servers.push_back(TRY(make_server(server, spec.tenants, context)));
   for (const TenantSpec& tenant : spec.tenants) {
     const auto at = std::ranges::find(spec.servers, tenant.server, &ServerSpec::name);
+    TRY_VOID(explain_host(tenant, *at, context));
     Tenant t;
     t.name = tenant.name;
     t.arrivals = tenant.arrivals;

@@ -67,6 +67,7 @@ struct Built {
 };
 Result<Built> build(const ScenarioSpec& spec, double duration_s, double warmup_s, Context& context);
 
+Result<void> explain_host(const TenantSpec& tenant, const ServerSpec& server, Context& context);
 // What the modes of a scenario rest on, added to the report's list.
 void explain_sharing(Sharing sharing, Context& context);
 

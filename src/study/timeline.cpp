@@ -57,46 +57,52 @@ report::Figure figure(const ScenarioSpec& spec, const Scenario& scenario, const 
   return f;
 }
 
-// The lowest interval during a change, over the mean before the first change.
-double kept(const ScenarioSpec& spec, const Scenario& scenario, const std::vector<double>& rates) {
+struct Kept {
+  double during = 0, before = 0;  // lowest interval over the mean before the first change
+};
+Kept kept(const ScenarioSpec& spec, const Scenario& scenario, const std::vector<double>& rates) {
   const double step = scenario.sample_interval_s;
   const double before = mean_rate(rates, step, scenario.warmup_s, spec.changes.front().at_s);
-  if (before <= 0) return 0;
-  double least = 1e300;
+  if (before <= 0) return {};
+  double least = 1e300, least_before = 1e300;
+  const auto begin = static_cast<std::size_t>(std::ceil(scenario.warmup_s / step));
+  const auto end = static_cast<std::size_t>(spec.changes.front().at_s / step);
+  for (std::size_t i = begin; i < end && i < rates.size(); ++i) least_before = std::min(least_before, rates[i]);
   for (const ChangeSpec& change : spec.changes) {
     const auto from = static_cast<std::size_t>(change.at_s / step);
     const auto to = static_cast<std::size_t>((change.at_s + change.down_s) / step);
     for (std::size_t i = from; i <= to && i < rates.size(); ++i) least = std::min(least, rates[i]);
   }
-  return least / before;
+  return {least / before, least_before / before};
 }
 
-std::string change_in_words(const ScenarioSpec& spec, const ChangeSpec& change) {
+std::string change_in_words(const ChangeSpec& change) {
   std::vector<std::string> made;
   for (const Created& c : change.created) made.push_back(fmt::format("{} ({})", c.server, c.place.name));
-  static_cast<void>(spec);
   return fmt::format("at {} s {} {} destroyed and {} created, which takes {:.2f} s", figure_of(change.at_s),
                      list_of(change.destroyed), change.destroyed.size() == 1 ? "is" : "are", list_of(made),
                      change.down_s);
 }
 
-void say_touched(const ScenarioSpec& spec, const Scenario& scenario, const SimulationResult& result, std::size_t i,
+// What a tenant whose instance changed got while it was served.
+void say_touched(const Scenario& scenario, const TenantSpec& tenant, const TenantResult& result,
                  report::Report& report) {
-  const TenantSpec& tenant = spec.tenants[i];
-  const auto& rates = result.tenants[i].throughput_over_time;
-  std::vector<std::string> phases;
-  double from = 0;
-  for (std::size_t c = 0; c <= spec.changes.size(); ++c) {
-    const double to = c < spec.changes.size() ? spec.changes[c].at_s : scenario.duration_s;
-    phases.push_back(
-        fmt::format("{} from {} to {} s",
-                    figure_of(mean_rate(rates, scenario.sample_interval_s, from, to) * tenant.job.settings.batch),
-                    figure_of(from), figure_of(to)));
-    if (c < spec.changes.size()) from = spec.changes[c].at_s + spec.changes[c].down_s;
+  const auto& rates = result.throughput_over_time;
+  const auto served = [](double rate) { return rate > 0; };
+  const auto first = std::ranges::find_if(rates, served);
+  if (first == rates.end()) {
+    report.answer.push_back(sentence(fmt::format("{} is never served", tenant.name)));
+    return;
   }
+  const auto last = std::find_if(rates.rbegin(), rates.rend(), served).base();
+  const double step = scenario.sample_interval_s;
+  const double from = static_cast<double>(first - rates.begin()) * step,
+               to = static_cast<double>(last - rates.begin()) * step;
   report.answer.push_back(
-      fmt::format("{}, whose instance changes, gets {} samples/s; its longest wait for an answer is {} (simulated).",
-                  capital(tenant.name), list_of(phases), milliseconds(result.tenants[i].max_s)));
+      fmt::format("{}, on an instance made meanwhile, is served from {} to {} s with {} samples/s; its longest wait "
+                  "for an answer is {} (simulated).",
+                  capital(tenant.name), figure_of(from), figure_of(to),
+                  figure_of(mean_rate(rates, step, from, to) * tenant.job.settings.batch), milliseconds(result.max_s)));
 }
 
 }  // namespace
@@ -104,32 +110,36 @@ void say_touched(const ScenarioSpec& spec, const Scenario& scenario, const Simul
 void describe_changes(const ScenarioSpec& spec, const Scenario& scenario, const SimulationResult& result,
                       report::Report& report, report::Section& section) {
   std::vector<std::string> untouched;
-  double least = 1e300;
+  Kept worst;
   std::string who;
   for (std::size_t i = 0; i < spec.tenants.size(); ++i) {
     const TenantSpec& tenant = spec.tenants[i];
     if (idle(tenant.arrivals) || touched(spec, tenant.server) || !result.tenants[i].admitted) continue;
     untouched.push_back(tenant.name);
-    const double share = kept(spec, scenario, result.tenants[i].throughput_over_time);
-    if (share < least) {
-      least = share;
+    const Kept share = kept(spec, scenario, result.tenants[i].throughput_over_time);
+    if (who.empty() || share.during * worst.before < worst.during * share.before) {
+      worst = share;
       who = tenant.name;
     }
   }
-  for (const ChangeSpec& change : spec.changes) section.paragraphs.push_back(sentence(change_in_words(spec, change)));
+  for (const ChangeSpec& change : spec.changes) section.paragraphs.push_back(sentence(change_in_words(change)));
   if (untouched.empty()) {
     report.answer.push_back(sentence(fmt::format("{}: every tenant's instance changes, none runs on", spec.name)));
   } else {
+    const bool undisturbed = worst.during >= 0.95 * worst.before;
     report.answer.push_back(
-        fmt::format("{}: {} run{} on while the layout changes: in the worst {} s during a change {} keeps {} of its "
-                    "mean rate before (simulated).",
-                    spec.name, list_of(untouched), untouched.size() == 1 ? "s" : "",
-                    figure_of(scenario.sample_interval_s), who, percent(least)));
+        fmt::format("{}: {} run{} on while the layout changes. Hit hardest is {}: its lowest {} s during a change has "
+                    "{} of its mean rate "
+                    "before, its lowest {} s before any change {} (simulated).",
+                    undisturbed ? "Yes" : "Not without loss", list_of(untouched), untouched.size() == 1 ? "s" : "", who,
+                    figure_of(scenario.sample_interval_s), percent(worst.during), figure_of(scenario.sample_interval_s),
+                    percent(worst.before)));
   }
-  for (const ChangeSpec& change : spec.changes) report.answer.push_back(sentence(change_in_words(spec, change)));
+  for (const ChangeSpec& change : spec.changes) report.answer.push_back(sentence(change_in_words(change)));
   for (std::size_t i = 0; i < spec.tenants.size(); ++i) {
-    if (!idle(spec.tenants[i].arrivals) && touched(spec, spec.tenants[i].server))
-      say_touched(spec, scenario, result, i, report);
+    const TenantSpec& tenant = spec.tenants[i];
+    if (!idle(tenant.arrivals) && touched(spec, tenant.server))
+      say_touched(scenario, tenant, result.tenants[i], report);
   }
   section.parts.emplace_back(figure(spec, scenario, result));
 }

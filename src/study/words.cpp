@@ -1,5 +1,6 @@
 #include "study/words.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 
@@ -9,10 +10,13 @@ namespace partita::study {
 namespace {
 
 std::string grouped(double whole) {
-  std::string digits = fmt::format("{:.0f}", whole);
-  const std::size_t first = digits.starts_with('-') ? 1 : 0;
-  for (std::size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, ",");
-  return digits;
+  const std::string digits = fmt::format("{:.0f}", std::abs(whole));
+  std::string out = whole < 0 ? "-" : "";
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) out += ',';
+    out += digits[i];
+  }
+  return out;
 }
 
 }  // namespace
@@ -49,7 +53,10 @@ std::string list_of(const std::vector<std::string>& items) {
 }
 
 std::string capital(std::string text) {
-  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  // Names such as grid_a100-7-40c or vGPU keep their letters.
+  const std::string word = text.substr(0, text.find_first_of(" ,:;."));
+  const bool plain = std::ranges::all_of(word, [](unsigned char c) { return std::islower(c) || c == '-'; });
+  if (plain && !text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
   return text;
 }
 
