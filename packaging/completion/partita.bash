@@ -7,7 +7,7 @@ _partita_workloads() { partita predict --list 2>/dev/null | sed 1d | cut -d ' ' 
 _partita_studies() { partita study --list 2>/dev/null | sed '1d;/^ /d' | cut -d ' ' -f 1; }
 _partita() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb= word i
-  local with_value=" --emulate -o --output --output-format --data --gpu -f --config-file -c --selected-config --demand -k --hooks-file -l --config-label --checkpoint-file --output-file --format --memory --pid --node --calls --batch --board --sequence --precision --framework --optimizer --processes --host --throughput --latency --share --measured --neighbours --constants -O --page --seed "
+  local with_value=" --emulate -o --output --output-format --data --gpu -f --config-file -c --selected-config --demand -k --hooks-file -l --config-label --checkpoint-file --output-file --format --memory --pid --node --calls --batch --board --sequence --precision --framework --optimizer --processes --host --throughput --latency --share --measured --neighbours --constants -O --page --seed --seconds --warmup "
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
     case $word in
@@ -65,6 +65,8 @@ _partita() {
     'study:-O' | 'study:--output-file') compopt -o default; return ;;
     'study:--format') COMPREPLY=($(compgen -W "html markdown json" -- "$cur")); return ;;
     'study:--seed') return ;;
+    'study:--seconds') return ;;
+    'study:--warmup') return ;;
     *:--emulate) COMPREPLY=($(compgen -W "$(_partita_nodes)" -- "$cur")); return ;;
     *:-o | *:--output | *:--output-format) COMPREPLY=($(compgen -W "table json yaml" -- "$cur")); return ;;
     *:--data) compopt -o dirnames; return ;;
@@ -94,7 +96,7 @@ _partita() {
     'predict') compopt -o default; options+=" --list --training --batch --board --sequence --precision --framework --optimizer --copy-inside --processes --host --throughput --latency --share --measured --virtualised --neighbours --whole-gpu --compute-instances --constants" words="fit validate $(_partita_workloads)" ;;
     'predict fit') compopt -o default; options+=" -O --output-file" words="" ;;
     'predict validate') compopt -o default; options+=" --page --constants" words="" ;;
-    'study') compopt -o default; options+=" --list --all -O --output-file --format --seed" words="$(_partita_studies)" ;;
+    'study') compopt -o default; options+=" --list --all -O --output-file --format --seed --measure --seconds --warmup" words="$(_partita_studies)" ;;
     'doctor') options+=" " words="" ;;
     'completion') options+=" " words="bash zsh fish" ;;
     'man') options+=" --markdown" words="" ;;

@@ -133,5 +133,8 @@ complete -c partita -n '__fish_seen_subcommand_from study' -l all -d 'all shippe
 complete -c partita -n '__fish_seen_subcommand_from study' -s O -l output-file -r -F -d 'write the report to FILE (report.html, report.md or report.json); - is standard output'
 complete -c partita -n '__fish_seen_subcommand_from study' -l format -x -a 'html markdown json' -d 'html, markdown or json; without it, as FILE ends'
 complete -c partita -n '__fish_seen_subcommand_from study' -l seed -x -d 'of the simulation (1); the same seed gives the same numbers'
+complete -c partita -n '__fish_seen_subcommand_from study' -l measure -d 'also run CMD for each tenant and show measured beside simulated: as plain processes, or on instances of --emulate'
+complete -c partita -n '__fish_seen_subcommand_from study' -l seconds -x -d 'how long a measured run lasts (10)'
+complete -c partita -n '__fish_seen_subcommand_from study' -l warmup -x -d 'seconds at the start of a measured run that do not count (0)'
 complete -c partita -n '__fish_seen_subcommand_from completion' -x -a 'bash zsh fish'
 complete -c partita -n '__fish_seen_subcommand_from man' -l markdown -d 'the same text as Markdown (docs/cli.md)'

@@ -36,7 +36,7 @@ Result<int> list(const Parsed& parsed, Format format) {
 // Own points applied: the factors, and where one more point would help most.
 Result<api::AppliedCalibration> calibrated(const Parsed& parsed, const predict::Predictor& predictor,
                                            const api::PredictRequest& request, const catalog::Board& board) {
-  const auto path = *parsed.text("measured");
+  const auto path = parsed.text("measured").value_or("");
   const auto points = TRY(measured_points(path, board, request));
   return api::AppliedCalibration{path, points.size(), TRY(predict::calibrate(predictor, points)), std::nullopt};
 }
@@ -109,7 +109,7 @@ Result<int> two_points(const Parsed& parsed, Format format) {
   const auto request = TRY(predict_request(parsed, constants));
   const auto boards = TRY(boards_of(parsed));
   if (boards.size() > 1) return fail(ErrorCode::invalid, "this node has several boards: choose one with --board");
-  api::TwoPointAnswer answer{boards.front(), *parsed.text("measured"), {}, {}};
+  api::TwoPointAnswer answer{boards.front(), parsed.text("measured").value_or(""), {}, {}};
   auto points = TRY(measured_points(answer.file, *answer.board, request));
   if (points.size() != 2)
     return fail(ErrorCode::invalid,

@@ -1,11 +1,14 @@
 // partita study: a question answered by simulation, as a report.
 #include <fmt/format.h>
 
-#include <chrono>
+#include <algorithm>
+#include <memory>
 
 #include "base/file.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "cli/common.h"
+#include "cli/node_partitions.h"
 #include "cli/progress.h"
 #include "cli/run.h"
 #include "cli/table.h"
@@ -109,6 +112,43 @@ std::string command_of(const Parsed& parsed, const std::string& name) {
   return out;
 }
 
+// Where measured runs run, and what must live as long.
+struct Measurement {
+  std::unique_ptr<Session> session;
+  std::unique_ptr<study::PartitionProvider> provider;
+};
+
+Result<Measurement> prepare_measurement(const Parsed& parsed, study::StudyOptions& options) {
+  Measurement out;
+  if (!parsed.flag("measure")) {
+    for (const auto* option : {"seconds", "warmup"})
+      if (parsed.flag(option))
+        return fail(ErrorCode::invalid, fmt::format("option --{} is for measured runs: add --measure", option));
+    if (parsed.command) return fail(ErrorCode::invalid, "a command after -- is for measured runs: add --measure");
+    return out;
+  }
+  if (!parsed.command)
+    return fail(ErrorCode::invalid, "study --measure needs the command that each tenant runs, after --");
+  study::MeasureOptions measure;
+  measure.command = *parsed.command;
+  measure.seconds = TRY(parsed.real("seconds", 0.1, 86'400)).value_or(10);
+  measure.warmup_s = TRY(parsed.real("warmup", 0, 86'400)).value_or(0);
+  if (measure.warmup_s >= measure.seconds)
+    return fail(ErrorCode::invalid,
+                fmt::format("option --warmup: {} s leave nothing of a run of {} s", measure.warmup_s, measure.seconds));
+  if (parsed.flag("emulate")) {
+    out.session = TRY(open_session(parsed));
+    out.provider = std::make_unique<NodePartitions>(*out.session);
+    const auto node = TRY(out.session->node->status()).node;
+    measure.command = held_on_emulated(TRY(own_program()).string(), node, measure.command);
+  } else {
+    out.provider = std::make_unique<study::PlainProcesses>();
+  }
+  measure.provider = out.provider.get();
+  options.measure = std::move(measure);
+  return out;
+}
+
 Result<report::Report> run_one(const Parsed& parsed, const std::string& name, catalog::Catalog& catalog,
                                study::StudyOptions options, Progress& progress) {
   options.command = command_of(parsed, name);
@@ -137,6 +177,7 @@ Result<int> run_study(const Parsed& parsed) {
   study::StudyOptions options;
   options.seed = static_cast<std::uint64_t>(TRY(parsed.number("seed", 0, 2'147'483'647)).value_or(1));
   const auto names = TRY(asked_studies(parsed));
+  const auto measurement = TRY(prepare_measurement(parsed, options));
   auto catalog = TRY(open_catalog(parsed));
   std::vector<report::Report> reports;
   {

@@ -62,6 +62,11 @@ inline constexpr Option kStudyOptions[] = {
     {"--format", "FORMAT", "html, markdown or json; without it, as FILE ends", "", Completes::words,
      "html markdown json"},
     {"--seed", "N", "of the simulation (1); the same seed gives the same numbers"},
+    {"--measure", "",
+     "also run CMD for each tenant and show measured beside simulated: as plain processes, or on instances of "
+     "--emulate"},
+    {"--seconds", "N", "how long a measured run lasts (10)"},
+    {"--warmup", "N", "seconds at the start of a measured run that do not count (0)"},
 };
 
 inline constexpr Example kPredictExamples[] = {
@@ -89,6 +94,8 @@ inline constexpr Example kStudyExamples[] = {
     {"partita study noisy-neighbour", "answer one; the report is report.html"},
     {"partita study --all -O studies.html", "all of them on one page"},
     {"partita study mine.yaml --format markdown -O -", "your own study, as text"},
+    {"partita study noisy-neighbour --measure --seconds 30 -- ./worker",
+     "run ./worker as each tenant; it prints one JSON line per interval (docs/studies.md)"},
 };
 
 inline constexpr Verb kPredict = {
@@ -128,6 +135,7 @@ inline constexpr Verb kStudy = {
     "Markdown, or JSON. Prints the answer and where the file is. Simulated numbers are marked as such.",
     kStudyPositionals,
     kStudyOptions,
-    kStudyExamples};
+    kStudyExamples,
+    TakesCommand::optional};
 
 }  // namespace partita::cli
