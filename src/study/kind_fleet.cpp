@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "study/kinds.h"
 #include "study/scenario_file.h"
 #include "study/words.h"
@@ -203,9 +204,10 @@ void say_machine(const Question& q, const Machine& m, report::Report& report) {
     line += ", and nobody shares a GPU";
   } else {
     line += fmt::format(", beside one greedy user {}", milliseconds(m.greedy_p99_s));
-    line += m.breaks ? fmt::format(": {} greedy on a GPU take{} the SLO from the others", *m.breaks,
-                                   *m.breaks == 1 ? "s" : "")
-                     : ": no number of greedy users takes the SLO from the others";
+    line += m.breaks
+                ? fmt::format(": {} on a GPU take{} the SLO from the others",
+                              count_of(static_cast<std::size_t>(*m.breaks), "greedy user"), *m.breaks == 1 ? "s" : "")
+                : ": no number of greedy users takes the SLO from the others";
   }
   report.answer.push_back(line + ".");
 }

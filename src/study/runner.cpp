@@ -68,7 +68,7 @@ Result<std::vector<StudyEntry>> shipped_studies() {
     all.push_back({{name_of(path), TRY(head.text("title")), TRY(head.text("question"))},
                    TRY(head.integer("order", 0, 1000, 1000))});
   }
-  std::ranges::stable_sort(all, {}, &Shipped::order);
+  std::ranges::sort(all, {}, [](const Shipped& s) { return std::pair(s.order, s.entry.name); });
   std::vector<StudyEntry> out;
   for (Shipped& shipped : all) out.push_back(std::move(shipped.entry));
   return out;

@@ -11,6 +11,8 @@
 namespace partita::study {
 namespace {
 
+constexpr std::uint64_t kMostEvents = 300'000'000;  // about a minute: more is an error that says so
+
 const catalog::VgpuType* vgpu_type(const Place& place) {
   if (place.vgpu.empty() || place.partition.profile) return nullptr;
   for (const auto& type : place.board->vgpu_types) {
@@ -83,7 +85,7 @@ class Changes {
           "the start of a VM, a CUDA context or a model");
     }
     for (const auto& [name, since] : gone_) push({since, index(name), 1e6, {}, {}});
-    std::ranges::stable_sort(built_.scenario.reconfigurations, {}, &Reconfiguration::at_s);
+    std::ranges::sort(built_.scenario.reconfigurations, {}, [](const auto& r) { return std::pair(r.at_s, r.server); });
     return {};
   }
 
@@ -156,6 +158,7 @@ Result<Built> build(const ScenarioSpec& spec, double duration_s, double warmup_s
   s.duration_s = duration_s;
   s.warmup_s = warmup_s;
   s.seed = context.seed();
+  s.max_events = kMostEvents;
   for (const ServerSpec& server : spec.servers) s.servers.push_back(TRY(make_server(server, spec.tenants, context)));
   for (const TenantSpec& tenant : spec.tenants) {
     const auto at = std::ranges::find(spec.servers, tenant.server, &ServerSpec::name);
