@@ -70,7 +70,7 @@ show predict resnet50 --training --batch 64 --board a100-sxm4-40gb
 say "Studies: which cut, which way of sharing? Simulated; all on one page"
 studies=$here/build/studies.html
 mkdir -p "$here/build"
-show study --all -O "$studies" | sed '/^ /d; /^$/d'   # the titles; the answers are in the report
+show study --all -O "$studies" | sed '/^ /d; /^$/d; /^report: /d'   # the titles; the answers are in the report
 note "open it in a browser; it needs no network: file://$studies"
 
 printf '\n%sDone.%s The node still runs; look around:\n' "$bold" "$plain"

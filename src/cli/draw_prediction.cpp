@@ -132,13 +132,13 @@ std::string knee_table(const Look& look, const BoardPrediction& board) {
                {"largest batch", true}});
   for (const auto& knee : board.knees) {
     const auto* row = knee.batch ? row_of(board.table, knee.name, *knee.batch) : nullptr;
-    if (!row) {
+    if (!row || !knee.largest_batch) {
       table.add({{knee.name, Tone::strong}, {"-"}, {"-"}, {"-"}, {"-"}, {"-"}, {"none fits", Tone::bad}});
       continue;
     }
     const bool more = knee.largest_batch == board.table.batches.back();
     table.add({{knee.name, Tone::strong},
-               {std::to_string(*knee.batch), Tone::good},
+               {std::to_string(row->batch), Tone::good},
                {figure(knee.throughput)},
                {fmt::format("{:.0f} %", 100 * knee.throughput / knee.best_throughput)},
                {figure(row->prediction.step_ms.median)},
