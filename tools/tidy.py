@@ -14,6 +14,11 @@ import subprocess
 import sys
 
 
+# Test programs are compiled with the library's own assertions, so a test that looks into an empty optional fails loudly by
+# itself; and a gtest fixture is never deleted through its base.
+IN_TESTS = "-bugprone-unchecked-optional-access,-cppcoreguidelines-virtual-class-destructor"
+
+
 def preprocessed(command: dict) -> bytes:
     words = [w for w in shlex.split(command["command"]) if "ccache" not in os.path.basename(w)]
     output = words.index("-o")
@@ -32,10 +37,11 @@ def main() -> int:
     def check(file: str) -> tuple[str, bool, str]:
         if file not in commands:
             return file, False, "is in no build target"
-        key = hashlib.sha256(checks + preprocessed(commands[file])).hexdigest()
+        fewer = ["--checks=" + IN_TESTS] if file.endswith("_test.cpp") else []
+        key = hashlib.sha256(checks + "".join(fewer).encode() + preprocessed(commands[file])).hexdigest()
         if (cache / key).exists():
             return file, True, ""
-        run = subprocess.run(["clang-tidy-19", "--quiet", "-p", str(build), file], capture_output=True, text=True, check=False)
+        run = subprocess.run(["clang-tidy-19", "--quiet", *fewer, "-p", str(build), file], capture_output=True, text=True, check=False)
         if run.returncode == 0:
             (cache / key).touch()
         return file, run.returncode == 0, run.stdout + run.stderr

@@ -29,7 +29,10 @@ Result<int> half(int n) {
   if (n % 2 != 0) return fail(ErrorCode::invalid, "odd", {"a detail"});
   return n / 2;
 }
-Result<std::string> quarter(int n) { return std::to_string(TRY(half(TRY(half(n))))); }
+Result<std::string> quarter(int n) {
+  const int halved = TRY(half(n));
+  return std::to_string(TRY(half(halved)));
+}
 
 TEST(Try, PassesValuesOnAndReturnsErrorsWhole) {
   EXPECT_EQ(quarter(8).value_or(""), "2");

@@ -1,6 +1,6 @@
 // emulate: start, stop, list, reboot, reset, and a command on an emulated node.
 #include "base/text.h"
-#include "cli/common.h"
+#include "cli/done.h"
 #include "cli/draw_emulated.h"
 #include "cli/emulated.h"
 #include "cli/run.h"
@@ -36,11 +36,12 @@ Result<int> run_emulate_start(const Parsed& parsed) {
 }
 
 Result<int> run_emulate_stop(const Parsed& parsed) {
+  const auto format = TRY(format_of(parsed));
   // By name, not found first: a node whose state is damaged can be stopped too.
   auto name = parsed.text("NODE");
   if (!name) name = TRY(chosen_node(parsed, std::nullopt)).name;
   TRY_VOID(emulator::stop(*name));
-  TRY_VOID(print(*name + " is stopped\n"));
+  TRY_VOID(print_done(format, *name + " is stopped"));
   return 0;
 }
 
@@ -65,21 +66,23 @@ Result<int> run_emulate_types(const Parsed& parsed) {
 }
 
 Result<int> run_emulate_reboot(const Parsed& parsed) {
+  const auto format = TRY(format_of(parsed));
   const auto node = TRY(chosen_node(parsed, parsed.text("NODE")));
   TRY_VOID(emulator::reboot(node.name));
-  TRY_VOID(print(node.name + " has rebooted\n"));
+  TRY_VOID(print_done(format, node.name + " has rebooted"));
   return 0;
 }
 
 Result<int> run_emulate_reset(const Parsed& parsed) {
+  const auto format = TRY(format_of(parsed));
   const auto node = TRY(chosen_node(parsed, parsed.text("NODE")));
   std::vector<std::string> gpus;  // --gpu A --gpu B, or --gpu A,B as nvidia-smi takes them
   for (const auto& list : parsed.all("gpu"))
     for (auto& gpu : split(list, ',')) gpus.push_back(std::move(gpu));
   TRY_VOID(emulator::reset(node.name, gpus));
-  TRY_VOID(print(node.name + ": " +
-                 (gpus.empty() ? "all GPUs are" : "GPU " + join(gpus, ", ") + (gpus.size() == 1 ? " is" : " are")) +
-                 " reset\n"));
+  const std::string which =
+      gpus.empty() ? "all GPUs are" : "GPU " + join(gpus, ", ") + (gpus.size() == 1 ? " is" : " are");
+  TRY_VOID(print_done(format, node.name + ": " + which + " reset"));
   return 0;
 }
 

@@ -1,4 +1,5 @@
 // emulate hold, fault and lose: what goes wrong on a node.
+#include <dlfcn.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -6,7 +7,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/common.h"
+#include "cli/done.h"
 #include "cli/emulated.h"
 #include "cli/run.h"
 #include "emulator/control/nvml_return.h"
@@ -43,6 +44,19 @@ void block_stop_signals(sigset_t& signals) {
   sigprocmask(SIG_BLOCK, &signals, nullptr);
 }
 
+// A fault of a function that nobody can call would never show.
+Result<void> check_function(const std::string& function) {
+  if (function == "*") return {};
+  const auto path = TRY(emulator::library_path());
+  void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (!library) return fail(ErrorCode::unavailable, std::string("cannot load the emulated library: ") + dlerror());
+  const bool known = function.starts_with("nvml") && dlsym(library, function.c_str());
+  dlclose(library);
+  if (known) return {};
+  return fail(ErrorCode::not_found, "the emulated library has no function \"" + function + "\"",
+              {"expected a name such as nvmlDeviceCreateGpuInstanceWithPlacement, or \"*\" for all"});
+}
+
 Result<pid_t> pid_of(const Parsed& parsed) {
   if (const auto pid = TRY(parsed.number("pid", 1, 1 << 22))) {
     if (parsed.command)
@@ -55,14 +69,15 @@ Result<pid_t> pid_of(const Parsed& parsed) {
 }  // namespace
 
 Result<int> run_emulate_hold(const Parsed& parsed) {
+  const auto format = TRY(format_of(parsed));
   const auto device = parsed.text("DEVICE").value_or("");
   const auto memory = TRY(parse_bytes(parsed.text("memory").value_or("256MiB")));
   const auto pid = TRY(pid_of(parsed));
   // CMD takes this process over, and with it the pid and start time that are registered.
   const auto node = TRY(hold_somewhere(parsed, device, pid, memory));
   if (parsed.command) return std::unexpected(become(node, *parsed.command));
-  TRY_VOID(print("pid " + std::to_string(pid) + " holds " + to_string(memory) + " of " + device + " on " + node.name +
-                 '\n'));
+  TRY_VOID(print_done(
+      format, "pid " + std::to_string(pid) + " holds " + to_string(memory) + " of " + device + " on " + node.name));
   if (parsed.flag("pid")) return 0;
   sigset_t signals;
   block_stop_signals(signals);
@@ -72,12 +87,13 @@ Result<int> run_emulate_hold(const Parsed& parsed) {
 }
 
 Result<int> run_emulate_fault(const Parsed& parsed) {
+  const auto format = TRY(format_of(parsed));
   const auto function = parsed.text("FUNCTION"), answer = parsed.text("RETURN");
   const auto node = TRY(chosen_node(parsed, std::nullopt));
   if (parsed.flag("clear")) {
     if (function) return fail(ErrorCode::invalid, "option --clear takes back all faults: give no FUNCTION with it");
     TRY_VOID(emulator::clear_faults(node.name));
-    TRY_VOID(print(node.name + ": no faults\n"));
+    TRY_VOID(print_done(format, node.name + ": no faults"));
     return 0;
   }
   if (!function || !answer)
@@ -85,17 +101,20 @@ Result<int> run_emulate_fault(const Parsed& parsed) {
                 {"for example: partita emulate fault nvmlDeviceCreateGpuInstanceWithPlacement IN_USE --calls 2"});
   emulator::Fault fault;
   fault.function = *function;
+  TRY_VOID(check_function(fault.function));
   fault.nvml_return = TRY(emulator::parse_nvml_return(*answer));
   fault.calls = TRY(parsed.number("calls", 1, 1'000'000'000)).value_or(1);
   fault.gpu = TRY(parsed.number("gpu", 0, 31));
   TRY_VOID(emulator::add_fault(node.name, fault));
-  TRY_VOID(print(node.name + ": the next " + (fault.calls == 1 ? "call" : std::to_string(fault.calls) + " calls") +
-                 " of " + fault.function + (fault.gpu ? " for GPU " + std::to_string(*fault.gpu) : "") +
-                 " will return " + *answer + '\n'));
+  const std::string calls = fault.calls == 1 ? "call" : std::to_string(fault.calls) + " calls";
+  TRY_VOID(print_done(format, node.name + ": the next " + calls + " of " + fault.function +
+                                  (fault.gpu ? " for GPU " + std::to_string(*fault.gpu) : "") + " will return " +
+                                  *answer));
   return 0;
 }
 
 Result<int> run_emulate_lose(const Parsed& parsed) {
+  const auto format = TRY(format_of(parsed));
   // lose NODE GPU, or lose GPU where there is one node only.
   auto name = parsed.text("NODE"), gpu = parsed.text("GPU");
   if (!gpu) {
@@ -105,7 +124,7 @@ Result<int> run_emulate_lose(const Parsed& parsed) {
   const auto node = TRY(chosen_node(parsed, name));
   const bool back = parsed.flag("back");
   TRY_VOID(emulator::lose(node.name, gpu.value_or(""), !back));
-  TRY_VOID(print(node.name + ": GPU " + gpu.value_or("") + (back ? " is back\n" : " is lost\n")));
+  TRY_VOID(print_done(format, node.name + ": GPU " + gpu.value_or("") + (back ? " is back" : " is lost")));
   return 0;
 }
 

@@ -1,7 +1,7 @@
 // export, generate-config and checkpoint: the node as a file.
 #include "base/file.h"
 #include "base/text.h"
-#include "cli/common.h"
+#include "cli/done.h"
 #include "cli/run.h"
 
 namespace partita::cli {
@@ -51,12 +51,13 @@ Result<int> run_generate_config(const Parsed& parsed) {
 }
 
 Result<int> run_checkpoint(const Parsed& parsed) {
+  const auto format = TRY(format_of(parsed));
   const auto path = parsed.text("checkpoint-file");
   if (!path) return fail(ErrorCode::invalid, "checkpoint needs a file to write: -f FILE");
   const auto session = TRY(open_session(parsed));
   const auto state = TRY(session->node->state());
   TRY_VOID(put(path, layout::write_checkpoint(state)));
-  if (*path != "-") TRY_VOID(print("saved " + count_of(state.gpus.size(), "GPU") + " to " + *path + '\n'));
+  if (*path != "-") TRY_VOID(print_done(format, "saved " + count_of(state.gpus.size(), "GPU") + " to " + *path));
   return 0;
 }
 

@@ -26,6 +26,13 @@ Result<void> claim_in_flight(Context& context, const Operation& operation) {
   return context.ledger.own(context.epoch, made);
 }
 
+// A lost GPU does not tell its UUID, so it may be the one that is missing.
+std::string gone(const std::string& uuid, const layout::NodeState& state) {
+  for (const layout::Gpu& gpu : state.gpus)
+    if (gpu.fault && gpu.uuid.empty()) return fmt::format("{} does not answer; {}: {}", uuid, label(gpu), *gpu.fault);
+  return fmt::format("{} is not on this node any more", uuid);
+}
+
 struct Aim {
   std::vector<layout::GpuTarget> targets;
   std::vector<Unfinished> out_of_reach;
@@ -40,7 +47,7 @@ Result<Aim> aim(const Operation& operation, bool forward, const layout::NodeStat
     const LayoutRecord& layout = forward ? gpu.new_layout : gpu.old_layout;
     const auto live = std::ranges::find(state.gpus, gpu.gpu, &layout::Gpu::uuid);
     if (live == state.gpus.end())
-      leave(gpu, fmt::format("{} is not on this node any more", gpu.gpu));
+      leave(gpu, gone(gpu.gpu, state));
     else if (live->fault)
       leave(gpu, fmt::format("{} ({}): {}", label(*live), live->uuid, live->fault.value_or("")));
     else if (!is_as(*live, layout, operation.skip_reset))

@@ -19,7 +19,7 @@ std::string random_wish(const catalog::Board& board) {
 TEST(Restore, AfterAnyApplyIsTheIdentity) {
   EmulatedWorld world("gpus: [{board: h100-sxm5-80gb}, {board: a30-24gb}]");
   int changed = 0;
-  rc::check([&] {
+  EXPECT_TRUE(rc::check([&] {
     for (const char* gpu : {"[0]", "[1]"}) {
       const auto board = world.state().gpus.at(gpu[1] == '0' ? 0 : 1).board;
       (void)world.apply(world.cut(gpu, random_wish(*board)));
@@ -36,7 +36,7 @@ TEST(Restore, AfterAnyApplyIsTheIdentity) {
     if (layout::write_checkpoint(value(world.open()->state())) != checkpoint) ++changed;
     world.must_apply({world.administrator(), api::CheckpointRequest{checkpoint, "before.json"}, {}});
     RC_ASSERT(layout::write_checkpoint(value(world.open()->state())) == checkpoint);
-  });
+  }));
   EXPECT_GT(changed, 20) << "the applies in between changed too little to show anything";
 }
 

@@ -79,6 +79,9 @@ Result<plan::DemandItem> item_of(const std::string& name, int count, const layou
 Result<layout::NodeTarget> resolve_demand(const api::DemandRequest& request, const layout::NodeState& state,
                                           bool force) {
   if (request.demand.empty()) return fail(ErrorCode::invalid, "nothing is asked for");
+  layout::NodeTarget target;
+  std::vector<plan::DemandItem> items;
+  for (const auto& [name, count] : request.demand) items.push_back(TRY(item_of(name, count, state, target.warnings)));
   if (std::ranges::none_of(state.gpus, takes_part)) {
     std::vector<std::string> details;
     for (const layout::Gpu& gpu : state.gpus)
@@ -91,9 +94,6 @@ Result<layout::NodeTarget> resolve_demand(const api::DemandRequest& request, con
                     (std::ranges::any_of(state.gpus, could_take_part) ? std::string("; ") + kTurnsOn : ""),
                 std::move(details));
   }
-  layout::NodeTarget target;
-  std::vector<plan::DemandItem> items;
-  for (const auto& [name, count] : request.demand) items.push_back(TRY(item_of(name, count, state, target.warnings)));
   warn_of_mode_off(state, target.warnings);
 
   std::vector<layout::Gpu> gpus = state.gpus;

@@ -5,6 +5,7 @@
 #include "emulator/engine/engine.h"
 #include "emulator/engine/root_files.h"
 #include "emulator/engine/rules.h"
+#include "emulator/engine/test_captures.h"
 #include "emulator/engine/test_folder.h"
 #include "emulator/engine/test_nodes.h"
 
@@ -19,43 +20,20 @@ Engine node_of(const TestFolder& folder, GpuSpec gpu) {
   return std::move(*Engine::open(folder.path()));
 }
 
-constexpr int kFails = -1;
-
-// What was seen on real machines when instances are made without a placement (hardware facts section 3.3).
-struct Capture {
-  const char* what;
-  bool mirrored;
-  std::vector<int> profiles, ids, starts;
-};
-
-const std::vector<Capture>& captures() {
-  static const std::vector<Capture> rows{
-      {"H100 SXM5 80GB", false, {19, 19, 19, 19, 19, 19, 19}, {13, 11, 12, 7, 8, 9, 10}, {6, 4, 5, 0, 1, 2, 3}},
-      {"H100 PCIe 80GB", true, {19, 19, 19, 19, 19, 19, 19}, {9, 7, 8, 11, 12, 13, 14}, {6, 4, 5, 0, 1, 2, 3}},
-      {"A100 40GB, user guide", false, {19, 14, 5}, {13, 5, 1}, {6, 4, 0}},
-      {"A100 40GB", false, {9, 19, 14, 19}, {2, 7, 4, 8}, {4, 0, 2, 1}},
-      {"A100 40GB", true, {9, 19, 14, 19}, {1, 11, 6, 12}, {4, 0, 2, 1}},
-      {"H100 PCIe 80GB", false, {9, 19, 19, 19}, {2, 7, 8, 9}, {4, 0, 1, 2}},
-      {"A100, the last one fails", false, {19, 19, 14, 9}, {13, 11, 3, kFails}, {6, 4, 0, kFails}},
-      {"A100", false, {14, 19, 19, 19, 19, 19}, {5, 13, 7, 8, 9, 10}, {4, 6, 0, 1, 2, 3}},
-      {"H100 NVL", true, {9, 15, 19}, {1, 5, 13}, {4, 0, 2}},
-      {"GH200 96GB", false, {15, 15, 15}, {5, 3, 4}, {4, 0, 2}},
-      {"A100 40GB", true, {5, 14, 19}, {2, 3, 9}, {0, 4, 6}},
-      {"A100 and H100 80GB", true, {9, 9}, {1, 2}, {4, 0}},
-  };
-  return rows;
-}
+using test::Capture;
+using test::captures;
+using test::kRefused;
 
 TEST(CreationOrder, TwelveCapturedSequences) {
   ASSERT_EQ(captures().size(), 12u);
   for (const Capture& capture : captures()) {
-    SCOPED_TRACE(std::string(capture.what) + (capture.mirrored ? ", mirrored" : ""));
+    SCOPED_TRACE(capture.name());
     const TestFolder folder;
     Engine engine = node_of(folder, test::a100(0, capture.mirrored));
     for (std::size_t i = 0; i < capture.profiles.size(); ++i) {
       GpuInstanceState made;
       const NvmlReturn answer = engine.create_gpu_instance(0, capture.profiles[i], std::nullopt, made);
-      if (capture.ids[i] == kFails) {
+      if (capture.ids[i] == kRefused) {
         EXPECT_EQ(answer, kInsufficientResources);
         continue;
       }
