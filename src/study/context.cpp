@@ -14,7 +14,7 @@ namespace partita::study {
 
 struct Context::Cached {
   std::shared_ptr<const catalog::Board> board;
-  std::optional<predict::Predictor> predictor;
+  predict::Predictor predictor;
 };
 
 namespace {
@@ -75,12 +75,14 @@ Result<void> Context::read_assumption(const Fields& fields) {
   auto changed = std::make_shared<catalog::Board>(*original);
   std::vector<std::string> said;
   if (fields.has("fp32_tflops")) {
-    changed->specs.fp32_tflops = TRY(fields.number("fp32_tflops", 1e-3, 1e6));
-    said.push_back(fmt::format("{} TFLOPS in FP32", figure_of(*changed->specs.fp32_tflops)));
+    const double fp32 = TRY(fields.number("fp32_tflops", 1e-3, 1e6));
+    changed->specs.fp32_tflops = fp32;
+    said.push_back(fmt::format("{} TFLOPS in FP32", figure_of(fp32)));
   }
   if (fields.has("total_memory_gib")) {
-    changed->total_memory = gib(static_cast<std::uint64_t>(TRY(fields.integer("total_memory_gib", 1, 1 << 20))));
-    said.push_back(to_string(*changed->total_memory));
+    const Bytes memory = gib(static_cast<std::uint64_t>(TRY(fields.integer("total_memory_gib", 1, 1 << 20))));
+    changed->total_memory = memory;
+    said.push_back(to_string(memory));
   }
   if (fields.has("from_measured")) {
     const Fields from = TRY(fields.section("from_measured"));
@@ -92,8 +94,7 @@ Result<void> Context::read_assumption(const Fields& fields) {
     said.push_back(fmt::format(
         "{:.0f} TFLOPS in 16 bit and half of it in TF32, because {} measured units/s (data/measured/{}) of {} GFLOP "
         "reach {:.0f} TFLOPS, taken as the {} of the peak that the A100 reaches",
-        *changed->specs.fp16_tensor_tflops, figure_of(rate), TRY(from.text("file")), figure_of(gflop), reached,
-        percent(efficiency)));
+        reached / efficiency, figure_of(rate), TRY(from.text("file")), figure_of(gflop), reached, percent(efficiency)));
   }
   rests_on(fmt::format("assumed about {}: {}; {}", original->product, list_of(said), TRY(fields.text("source"))));
   assumed_[original->id] = std::move(changed);
@@ -147,7 +148,7 @@ Result<Place> Context::place(const std::shared_ptr<const catalog::Board>& board,
       return fail(ErrorCode::invalid, fmt::format("{} has no profile {}{}", board->product, quote(profile),
                                                   names.empty() ? ": it has no MIG" : did_you_mean(profile, names)));
     }
-    if (virtualised) place.vgpu = vgpu_name(*board, *place.partition.profile);
+    if (virtualised) place.vgpu = vgpu_name(*board, place.profile());
   }
   place.name = predict::partition_name(place.partition);
   return place;
@@ -236,11 +237,9 @@ Result<Context::Cached*> Context::cached(const Job& job, const Place& place) {
                                   number(s.matmul), number(s.convolution), number(s.framework), number(s.optimizer),
                                   s.copy_inside_step, place.board->id)];
   if (!slot) {
-    auto made = std::make_shared<Cached>();
-    made->board = place.board;
     const predict::Workload* workload = TRY(this->workload(job));
-    made->predictor = TRY(predict::Predictor::make(constants_, *workload, s, *place.board, host_));
-    slot = std::move(made);
+    auto predictor = TRY(predict::Predictor::make(constants_, *workload, s, *place.board, host_));
+    slot = std::make_shared<Cached>(Cached{place.board, std::move(predictor)});
   }
   return slot.get();
 }
@@ -249,7 +248,7 @@ Result<predict::Prediction> Context::predict(const Job& job, const Place& place,
   Cached* cached = TRY(this->cached(job, place));
   predict::Partition partition = place.partition;
   partition.busy_neighbours = busy;
-  auto prediction = TRY(cached->predictor->predict(partition, batch));
+  auto prediction = TRY(cached->predictor.predict(partition, batch));
   for (const std::string& note : prediction.notes) rests_on(note);
   return prediction;
 }
@@ -258,7 +257,7 @@ Result<double> Context::step_s(const Job& job, const Place& place, int batch, do
   Cached* cached = TRY(this->cached(job, place));
   predict::Partition partition = place.partition;
   partition.busy_neighbours = busy;
-  return TRY(cached->predictor->time(partition, batch)).total_s;
+  return TRY(cached->predictor.time(partition, batch)).total_s;
 }
 
 Result<Service> Context::service(const Job& job, const Place& place, int max_requests) {
@@ -270,10 +269,11 @@ Result<Service> Context::service(const Job& job, const Place& place, int max_req
   if (!place.partition.profile && place.board->has_mig()) {
     const auto& profiles = place.board->profiles;
     const auto smallest = std::ranges::min_element(profiles, {}, [](const auto& p) { return p.sm.value_or(1 << 20); });
-    if (smallest->sm && place.board->specs.sm_count) {
+    const int slice_sm = smallest->sm.value_or(0), whole_sm = place.board->specs.sm_count.value_or(0);
+    if (slice_sm > 0 && whole_sm > 0) {
       const Place slice = TRY(this->place(place.board, smallest->name, place.partition.virtualised));
       service.demand = mps_demand(service.batch_s.back(), TRY(step_s(job, slice, max_requests * job.settings.batch)),
-                                  *smallest->sm, *place.board->specs.sm_count);
+                                  slice_sm, whole_sm);
     }
   }
   return service;

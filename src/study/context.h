@@ -28,7 +28,8 @@ struct Place {
   std::string name;  // as the report shows it
   std::shared_ptr<const catalog::Board> board;
   predict::Partition partition;
-  std::string vgpu;  // the vGPU type, when it is one: "grid_a100-7-40c"
+  std::string vgpu;                                               // the vGPU type, when it is one: "grid_a100-7-40c"
+  int profile() const { return partition.profile.value_or(-1); }  // -1: the whole GPU
 };
 
 class Context {

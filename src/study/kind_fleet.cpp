@@ -61,7 +61,7 @@ Result<Question> read(const Fields& study, Context& context) {
     m.sharing = TRY(read_sharing(row, "sharing"));
     m.gpus = TRY(row.integer("gpus", 1, 1024, 1));
     if (m.place.partition.profile)
-      m.instances = m.place.board->profiles[static_cast<std::size_t>(*m.place.partition.profile)].max_instances;
+      m.instances = m.place.board->profiles[static_cast<std::size_t>(m.place.profile())].max_instances;
     q.machines.push_back(std::move(m));
   }
   return q;
@@ -216,7 +216,7 @@ void say(const Question& q, report::Report& report) {
   report.answer.push_back(
       fmt::format("A user counts as served when {} of the requests are answered within {}; a greedy one never stops "
                   "asking (all figures simulated).",
-                  percent(q.served), milliseconds(*q.user.slo_s)));
+                  percent(q.served), milliseconds(q.user.slo_s.value_or(0))));
   for (const Machine& m : q.machines) say_machine(q, m, report);
   std::vector<std::string> felt, unmoved, dense;
   int most = 0;

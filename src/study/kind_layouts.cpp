@@ -46,7 +46,7 @@ Result<Question> read(const Fields& study, Context& context) {
     for (const std::string& name : TRY(row.texts("partitions"))) {
       auto place = context.place(board, name, q.virtualised);
       if (!place) return row.error("partitions", place.error().message);
-      profiles.push_back(*place->partition.profile);
+      profiles.push_back(place->profile());
       layout.places.push_back(std::move(*place));
     }
     if (profiles.empty()) return row.error("partitions", "expected at least one profile, found none");
@@ -63,9 +63,7 @@ Result<Question> read(const Fields& study, Context& context) {
   return q;
 }
 
-int slices_of(const Place& p) {
-  return p.board->profiles[static_cast<std::size_t>(*p.partition.profile)].compute_slices;
-}
+int slices_of(const Place& p) { return p.board->profiles[static_cast<std::size_t>(p.profile())].compute_slices; }
 
 // How much of the rest of the GPU's compute slices the other partitions of the layout use.
 double busy_beside(const Layout& layout, std::size_t me) {
@@ -111,7 +109,7 @@ Result<std::vector<Fill>> fills(const Question& q, Context& context) {
         fill.at.push_back(p.fit == predict::Fit::fits ? std::optional(std::move(p)) : std::nullopt);
       }
       for (std::size_t i = 0; i < q.batches.size() && !fill.batch; ++i)
-        if (fill.at[i] && fill.at[i]->throughput.median >= q.filled * fill.best) fill.batch = q.batches[i];
+        if (const auto& p = fill.at[i]; p && p->throughput.median >= q.filled * fill.best) fill.batch = q.batches[i];
       out.push_back(std::move(fill));
     }
   }
@@ -236,17 +234,19 @@ Result<void> layouts(const Fields& study, Context& context, report::Report& repo
   const auto at = static_cast<std::size_t>(std::ranges::find(q.batches, q.reference) - q.batches.begin());
   std::vector<std::string> filled;
   for (const Fill& fill : all) {
-    if (!fill.at[at]) continue;
-    const double share = fill.at[at]->throughput.median / fill.best;
+    const auto& here = fill.at[at];
+    if (!here) continue;
+    const double share = here->throughput.median / fill.best;
     if (share >= q.filled) {
       filled.push_back(shown(fill.place));
       continue;
     }
-    const double busy = gpu_busy(*fill.at[at]);
+    const double busy = gpu_busy(*here);
     report.answer.push_back(
         fmt::format("{} is not filled at batch {}: it reaches {} of its best, it works in {} of a step; from "
                     "batch {} on it reaches {} or more.",
-                    shown(fill.place), q.reference, percent(share), percent(busy), *fill.batch, percent(q.filled)));
+                    shown(fill.place), q.reference, percent(share), percent(busy),
+                    fill.batch.value_or(q.batches.back()), percent(q.filled)));
   }
   if (!filled.empty()) report.answer.push_back(fmt::format("Filled at batch {}: {}.", q.reference, list_of(filled)));
   report.sections.push_back(TRY(by_layout(q, context)));

@@ -59,8 +59,7 @@ Result<Question> read(const Fields& study, Context& context) {
   const auto place = context.place(q.board, q.profile, false);
   if (!place) return study.error("profile", place.error().message);
   q.tenants = TRY(study.integer("tenants", 1, 64));
-  if (auto legal =
-          check_layout(*q.board, std::vector<int>(static_cast<std::size_t>(q.tenants), *place->partition.profile));
+  if (auto legal = check_layout(*q.board, std::vector<int>(static_cast<std::size_t>(q.tenants), place->profile()));
       !legal)
     return study.error("tenants", legal.error().message);
   q.duration_s = TRY(study.number("duration_s", 0.1, 1e6, q.duration_s));

@@ -96,7 +96,7 @@ Result<std::vector<Option>> options(const Question& q, const Wanted& w, Context&
     }
     out.push_back(std::move(o));
   }
-  std::ranges::sort(out, {}, [](const Option& o) { return std::pair(o.slices, *o.place.partition.profile); });
+  std::ranges::sort(out, {}, [](const Option& o) { return std::pair(o.slices, o.place.profile()); });
   return out;
 }
 

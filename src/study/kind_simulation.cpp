@@ -208,11 +208,11 @@ void say_focus(const Question& q, report::Report& report) {
       fmt::format("Lowest p99: {} with {}; highest: {} with {}{}.", best->spec.name, milliseconds(p99(*best)),
                   worst->spec.name, milliseconds(p99(*worst)),
                   std::isfinite(p99(*worst)) ? fmt::format(", {:.1f} times as long", p99(*worst) / p99(*best)) : ""));
-  if (isolated->alone && std::isfinite(p99(*isolated))) {
+  if (const auto& alone_there = isolated->alone; alone_there && std::isfinite(p99(*isolated))) {
     report.answer.push_back(fmt::format(
         "Best isolated: under {} the neighbours raise {}'s p99 from {} to {}, {:.2f} times that of {} alone there.",
-        isolated->spec.name, q.focus, milliseconds(isolated->alone->p99_s), milliseconds(p99(*isolated)),
-        p99(*isolated) / isolated->alone->p99_s, q.focus));
+        isolated->spec.name, q.focus, milliseconds(alone_there->p99_s), milliseconds(p99(*isolated)),
+        p99(*isolated) / alone_there->p99_s, q.focus));
   }
   std::vector<std::string> rates;
   for (const Run& run : q.runs)
@@ -297,7 +297,7 @@ Result<void> simulation(const Fields& study, Context& context, report::Report& r
     if (!run.spec.note.empty()) section.paragraphs.push_back(sentence(run.spec.note));
     if (!run.spec.changes.empty()) describe_changes(run.spec, run.built.scenario, run.result, report, section);
     section.parts.emplace_back(tenant_table(run));
-    if (context.measure()) TRY_VOID(measure_scenario(run, *context.measure(), context, report, section));
+    if (const auto& options = context.measure()) TRY_VOID(measure_scenario(run, *options, context, report, section));
     report.sections.push_back(std::move(section));
   }
   say_warnings(q, report);

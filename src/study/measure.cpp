@@ -148,8 +148,8 @@ void take(Run& run, const std::string& text, double warmup_s) {
     return;
   }
   ++run.result.lines;
-  if (line->error) {
-    run.result.problem = *line->error;
+  if (const auto& error = line->error) {
+    run.result.problem = *error;
     return;
   }
   // An interval counts from the line before it on.
@@ -227,11 +227,11 @@ Result<std::vector<MeasuredResult>> measure(const std::vector<MeasuredTenant>& t
     if (!held) {
       run->result.problem = held.error().message;
     } else {
-      run->held = std::move(*held);
-      run->result.partition = run->held->name;
+      run->result.partition = held->name;
       auto environment = tenant.environment;
-      environment.insert(environment.end(), run->held->environment.begin(), run->held->environment.end());
+      environment.insert(environment.end(), held->environment.begin(), held->environment.end());
       environment.emplace_back("PARTITA_SECONDS", fmt::format("{:g}", options.seconds));
+      run->held = std::move(*held);
       started = run->worker.start(options.command, environment);
     }
     runs.push_back(std::move(run));
@@ -240,9 +240,9 @@ Result<std::vector<MeasuredResult>> measure(const std::vector<MeasuredTenant>& t
   if (started) listen(runs, options, progress);
   std::vector<MeasuredResult> out;
   for (const auto& run : runs) {
-    if (run->held) {
+    if (const auto& held = run->held) {
       finish(*run);
-      options.provider->release(*run->held);
+      options.provider->release(*held);
     }
     out.push_back(std::move(run->result));
   }

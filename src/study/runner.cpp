@@ -63,7 +63,7 @@ Result<void> only_keys(const Fields& study, Fields::Keys required, Fields::Keys 
 Result<std::vector<StudyEntry>> shipped_studies() {
   std::vector<Shipped> all;
   for (const std::string_view path : catalog::embedded_files("studies/")) {
-    const auto document = TRY(parse_yaml(*catalog::embedded_file(path), std::string(path)));
+    const auto document = TRY(parse_yaml(catalog::embedded_file(path).value_or(""), std::string(path)));
     const Fields head({&document, ""}, document.root);
     all.push_back({{name_of(path), TRY(head.text("title")), TRY(head.text("question"))},
                    TRY(head.integer("order", 0, 1000, 1000))});

@@ -99,7 +99,7 @@ Result<Seats> seat(const Fields& fields, const std::vector<ServerSpec>& servers,
     here.push_back(&s);
     if (s.place.board != here.front()->place.board)
       return fields.error("servers", fmt::format("GPU {} has two boards", gpu));
-    if (s.place.partition.profile) profiles.push_back(*s.place.partition.profile);
+    if (s.place.partition.profile) profiles.push_back(s.place.profile());
   }
   if (profiles.empty()) {
     if (here.size() > 1)
@@ -113,7 +113,7 @@ Result<Seats> seat(const Fields& fields, const std::vector<ServerSpec>& servers,
   if (!placed) return fields.error("servers", placed.error().message);
   Seats seats;
   for (const ServerSpec* s : here) {
-    const auto at = std::ranges::find(*placed, *s->place.partition.profile, &plan::Placed::profile);
+    const auto at = std::ranges::find(*placed, s->place.profile(), &plan::Placed::profile);
     seats[s->name] = *at;
     placed->erase(at);
   }
@@ -144,8 +144,8 @@ Result<ChangeSpec> read_change(const Fields& row, std::vector<ServerSpec>& serve
     if (!find(servers, created.server))
       return made.error("as", fmt::format("no server is called \"{}\"", created.server));
     if (seats.contains(created.server)) return made.error("as", fmt::format("\"{}\" is still there", created.server));
-    change.down_s += TRY(reconfigure_times(*created.place.board, *created.place.partition.profile)).create_s;
-    profiles.push_back(*created.place.partition.profile);
+    change.down_s += TRY(reconfigure_times(*created.place.board, created.place.profile())).create_s;
+    profiles.push_back(created.place.profile());
     on = created.place.board;
     change.created.push_back(std::move(created));
   }
@@ -154,7 +154,7 @@ Result<ChangeSpec> read_change(const Fields& row, std::vector<ServerSpec>& serve
   auto placed = placing(*on, pinned, profiles);
   if (!placed) return row.error("create", placed.error().message);
   for (const Created& created : change.created) {
-    const auto at = std::ranges::find(*placed, *created.place.partition.profile, &plan::Placed::profile);
+    const auto at = std::ranges::find(*placed, created.place.profile(), &plan::Placed::profile);
     seats[created.server] = *at;
     placed->erase(at);
   }
