@@ -9,8 +9,8 @@
 
 namespace partita::cli {
 
-// Shell commands that print boards, emulated nodes (those that run and those that can be started), node types, workloads
-// and studies, one a line: they are asked of the command itself.
+// Shell commands that print boards, emulated nodes (those that run and those that can be started), node types,
+// workloads and studies, one a line: they are asked of the command itself.
 inline constexpr std::string_view kBoardWords = "partita boards 2>/dev/null | sed '1d;/^ /d;/^$/d' | cut -d ' ' -f 1";
 inline constexpr std::string_view kNodeWords =
     "{ partita emulate list; partita emulate types; } 2>/dev/null | sed '/^node /d;/^type /d;/^no /d' | "
