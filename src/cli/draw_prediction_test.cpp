@@ -23,7 +23,7 @@ predict::TableRow row(std::string name, int batch, double per_s, double needs_mi
   return out;
 }
 
-api::PredictAnswer answer_with(std::vector<int> batches) {
+api::PredictAnswer answer_with(const std::vector<int>& batches) {
   static const auto board = [] {
     auto made = std::make_shared<catalog::Board>();
     made->id = "some-board";
