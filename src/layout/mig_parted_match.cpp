@@ -150,8 +150,8 @@ class Resolver {
         match.error().details = gpu_lines(node_);
         return std::unexpected(in_context(at(entry), std::move(match).error()));
       }
-      if (match->spelled_here)
-        warn(fmt::format("{}: {} is {} on {}", at(entry), name, *match->spelled_here, board.product));
+      if (const auto& here = match->spelled_here)
+        warn(fmt::format("{}: {} is {} on {}", at(entry), name, *here, board.product));
       if (!compute.contains(match->profile)) order.push_back(match->profile);
       auto& list = compute[match->profile];
       list.insert(list.end(), static_cast<std::size_t>(count), match->compute);

@@ -89,12 +89,16 @@ MigPartedFile describe(const NodeState& node, const std::string& label) {
     const auto same = std::ranges::find_if(out.entries, [&](const MigPartedEntry& other) {
       return other.mig_enabled == entry.mig_enabled && other.mig_devices == entry.mig_devices;
     });
-    if (same == out.entries.end())
+    if (same == out.entries.end()) {
       out.entries.push_back(std::move(entry));
-    else
-      same->devices->push_back(gpu.index);
+    } else if (auto& devices = same->devices) {
+      devices->push_back(gpu.index);
+    }
   }
-  if (out.entries.size() == 1 && out.entries[0].devices->size() == node.gpus.size()) out.entries[0].devices.reset();
+  if (out.entries.size() == 1) {
+    auto& devices = out.entries[0].devices;
+    if (devices && devices->size() == node.gpus.size()) devices.reset();  // all
+  }
   return {"", {std::move(out)}};
 }
 

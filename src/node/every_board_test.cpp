@@ -55,10 +55,14 @@ std::set<std::string> plan_all(EmulatedWorld& world, const layout::MigPartedFile
     if (const auto asked = devices_asked(label, gpu)) {
       matched.insert(label.name);
       EXPECT_TRUE(plan) << all_of(plan.error());
-      if (plan) EXPECT_EQ(devices_created(*plan), *asked);
+      if (plan) {
+        EXPECT_EQ(devices_created(*plan), *asked);
+      }
     } else {
       EXPECT_FALSE(plan);
-      if (!plan) EXPECT_EQ(plan.error().code, ErrorCode::not_found);
+      if (!plan) {
+        EXPECT_EQ(plan.error().code, ErrorCode::not_found);
+      }
     }
   }
   return matched;

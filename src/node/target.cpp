@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kTurnsOn = "a layout with mig-enabled: true turns it on";
 
 bool could_take_part(const layout::Gpu& gpu) { return !gpu.fault && gpu.mode && gpu.board && gpu.board->has_mig(); }
-bool takes_part(const layout::Gpu& gpu) { return could_take_part(gpu) && gpu.mode->current; }
+bool takes_part(const layout::Gpu& gpu) { return could_take_part(gpu) && gpu.mode && gpu.mode->current; }
 
 // Silence about GPUs that are left out would look as if the node were full.
 void warn_of_mode_off(const layout::NodeState& state, std::vector<std::string>& warnings) {
@@ -66,9 +66,9 @@ Result<plan::DemandItem> item_of(const std::string& name, int count, const layou
   if (!found && first_error) return std::unexpected(std::move(*first_error));
   keep_own_spelling(item, spelled_here);
   for (std::size_t g = 0; g < item.on_gpu.size(); ++g) {
-    if (!item.on_gpu[g] || !spelled_here[g] || !takes_part(state.gpus[g])) continue;
-    std::string warning =
-        fmt::format("{} is called {} on this {}", name, *spelled_here[g], state.gpus[g].board->product);
+    const std::optional<std::string>& here = spelled_here[g];
+    if (!item.on_gpu[g] || !here || !takes_part(state.gpus[g])) continue;
+    std::string warning = fmt::format("{} is called {} on this {}", name, *here, state.gpus[g].board->product);
     if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(std::move(warning));
   }
   return item;

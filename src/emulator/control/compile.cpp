@@ -134,8 +134,7 @@ void set_memory(GpuSpec& gpu, Bytes total) {
   gpu.bar1_mib = gpu.memory_mib == 0 ? 0 : std::bit_ceil(gpu.memory_mib);
 }
 
-GpuSpec plain_gpu(const NodeGpus& gpus) {
-  const PlainGpu& from = *gpus.plain;
+GpuSpec plain_gpu(const NodeGpus& gpus, const PlainGpu& from) {
   GpuSpec gpu;
   gpu.product = from.product;
   gpu.pci_device_id = static_cast<std::uint32_t>(from.pci_device) << 16 | kNvidia;
@@ -191,7 +190,7 @@ Result<NodeSpec> compile(catalog::Catalog& catalog, const NodeFile& file, const 
   node.cuda_version = file.cuda;
   for (std::size_t number = 0; number < file.gpus.size(); ++number) {
     const NodeGpus& gpus = file.gpus[number];
-    const GpuSpec one = gpus.plain ? plain_gpu(gpus) : TRY(board_gpu(catalog, Entry{file, gpus, number}));
+    const GpuSpec one = gpus.plain ? plain_gpu(gpus, *gpus.plain) : TRY(board_gpu(catalog, Entry{file, gpus, number}));
     for (int i = 0; i < gpus.count; ++i) {
       GpuSpec gpu = one;
       const int index = static_cast<int>(node.gpus.size());

@@ -33,6 +33,9 @@ std::optional<At> member(const At& parent, std::string_view key) {
   return At{parent.place.at(key), node};
 }
 
+// A key that require_keys() has seen.
+At required(const At& at, std::string_view key) { return member(at, key).value_or(at); }
+
 std::unexpected<Error> wrong(const At& at, std::string_view message) { return yaml_fail(at.place, *at.node, message); }
 
 bool is_version(std::string_view text) {
@@ -134,7 +137,7 @@ Result<std::vector<ProfileOverride>> read_profiles(const At& at) {
 
 Result<PlainGpu> read_plain(const At& at) {
   PlainGpu gpu;
-  const At product = *member(at, "product"), device = *member(at, "device");
+  const At product = required(at, "product"), device = required(at, "device");
   gpu.product = TRY(as_text(product.place, *product.node));
   if (gpu.product.empty() || gpu.product.size() > 95) return wrong(product, "expected a name of 1 to 95 characters");
   gpu.pci_device = static_cast<std::uint16_t>(TRY(read_hex(device, 0xffff, "0x2E12")));
@@ -199,7 +202,7 @@ Result<NodeFault> read_fault(const At& at) {
   static constexpr std::array<std::string_view, 2> kOptional = {"calls", "gpu"};
   TRY_VOID(require_keys(at.place, *at.node, kRequired, kOptional));
   NodeFault fault;
-  const At function = *member(at, "function"), answer = *member(at, "return");
+  const At function = required(at, "function"), answer = required(at, "return");
   fault.function = TRY(as_text(function.place, *function.node));
   if (!is_nvml_function(fault.function))
     return wrong(function, fmt::format("expected an NVML function or \"*\", found {}", quote(fault.function)));
@@ -253,7 +256,7 @@ Result<NodeFile> read_node_file(std::string_view text, const std::string& file_n
   if (const auto key = member(root, "driver")) file.driver = TRY(read_version(*key, kDefaultDriver));
   file.cuda = cuda_of(file.driver);
   if (const auto key = member(root, "cuda")) file.cuda = TRY(read_version(*key, "13.0"));
-  const At gpus = *member(root, "gpus");
+  const At gpus = required(root, "gpus");
   for (std::size_t i = 0; const YamlNode& item : *TRY(as_sequence(gpus.place, *gpus.node)))
     file.gpus.push_back(TRY(read_gpus(At{gpus.place.at(i++), &item})));
   TRY_VOID(check_whole(gpus, file));
