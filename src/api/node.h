@@ -2,14 +2,14 @@
 // client (client/) implement it. Plain structs; JSON shapes in api/json.h.
 #pragma once
 
-#include <sys/types.h>
-
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "api/caller.h"
+#include "api/lease.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "layout/checkpoint_file.h"
@@ -19,13 +19,6 @@
 #include "plan/transition.h"
 
 namespace partita::api {
-
-// Who asks. Roles and quotas live in node/, authentication in serve/.
-struct Caller {
-  uid_t uid = 0;
-  std::string name;
-  bool administrator = false;  // root, or anyone on an emulated node without a daemon
-};
 
 // What is asked of the node.
 struct LayoutRequest {  // one label of a mig-parted file
@@ -131,6 +124,27 @@ class Node {
   virtual Result<AssertAnswer> check(const PlanRequest& request) = 0;
   virtual Result<layout::NodeState> state() = 0;  // for export, checkpoint, generate-config
   virtual Result<DoctorAnswer> doctor() = 0;
+
+  // Leases. All return at once. A request that cannot be served now is `waiting` in the queue of a node that is served
+  // by a daemon, and `no_space` with the reason elsewhere or with no_wait. `denied` for another's lease or over quota.
+  virtual Result<std::vector<Lease>> lease(const LeaseRequest& /*request*/) { return not_here(); }
+  virtual Result<std::vector<Lease>> leases(const LeaseQuery& /*query*/) { return not_here(); }
+  // Ends what still runs, takes permissions back, and frees the partition: `releasing` until its processes are gone.
+  virtual Result<Lease> release(const LeaseChange& /*change*/) { return not_here(); }
+  virtual Result<Lease> renew(const LeaseChange& /*change*/, std::optional<std::chrono::milliseconds> /*duration*/) {
+    return not_here();
+  }
+  // Of an idle lease, every other one untouched; `busy` while its work runs.
+  virtual Result<Lease> resize(const LeaseChange& /*change*/, const Requirement& /*requirement*/) { return not_here(); }
+  virtual Result<Lease> park(const LeaseChange& /*change*/) { return not_here(); }
+  virtual Result<Lease> unpark(const LeaseChange& /*change*/) { return not_here(); }
+  // Confines a process of the caller, and all that it starts, to the lease's devices.
+  virtual Result<Lease> attach(const LeaseChange& /*change*/, const ProcessId& /*process*/) { return not_here(); }
+  virtual Result<std::vector<Event>> events(const EventQuery& /*query*/) { return not_here(); }
+  virtual Result<PolicyAnswer> policy(const Caller& /*caller*/) { return not_here(); }
+
+ private:
+  static std::unexpected<Error> not_here() { return fail(ErrorCode::internal, "this node has no leases"); }
 };
 
 }  // namespace partita::api

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,12 +32,32 @@ struct Options {
   std::chrono::milliseconds hook_timeout = std::chrono::minutes(10);
   // How long an operation waits for another one that holds node.lock.
   std::chrono::milliseconds lock_timeout = std::chrono::minutes(10);
+  // Leases. The policy is read anew when the file changes hands (reload()); absent: no limits.
+  std::filesystem::path policy_file;
+  std::filesystem::path cdi_folder;  // "": no CDI files. /var/run/cdi, or beside an emulated node
+  std::string confinement_prefix;    // the control groups' parent: "partita", "partita-lab"; "": no confinement
+  // Emulated nodes: tells the emulated driver that a process uses a device (a UUID), as the kernel tells the real one.
+  std::function<Result<void>(std::string_view device, pid_t pid)> register_process;
   // For crash tests only: called after each driver call that changes something and after each database write.
   std::function<void(std::string_view)> on_event;
 };
 
 // Opens the driver and the database. The lock is taken per operation, not here. References are kept.
 Result<std::unique_ptr<api::Node>> open_node(catalog::Catalog& catalog, const Clock& clock, Options options);
+
+// The node of a daemon: holds node.lock for its life (`unavailable` names who has it) and names `socket` in it. May be
+// called from many threads; calls that come at the same time share one durable write. Keeps the queue moving, watches
+// holders' processes and expiries, and settles what it finds, whenever something happens and at least every second.
+class DaemonNode : public api::Node {
+ public:
+  // Reads the policy file again; a wrong one leaves the old policy.
+  virtual Result<void> reload() = 0;
+};
+Result<std::unique_ptr<DaemonNode>> open_daemon(catalog::Catalog& catalog, const Clock& clock, Options options,
+                                                const std::filesystem::path& socket);
+
+// The socket of the daemon that holds the node's lock; nullopt when none does.
+std::optional<std::filesystem::path> daemon_socket(const Options& options);
 
 // What doctor() answers, also where no node can be opened: a driver that is missing is its first finding.
 api::DoctorAnswer examine(catalog::Catalog& catalog, const Options& options);

@@ -1,0 +1,37 @@
+// CDI specifications: what container runtimes read to give a container a partition. One file per lease, and one for all
+// MIG devices when asked. The lowest cdiVersion that the edits need, because older runtimes refuse newer ones.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace partita::deliver {
+
+struct CdiNode {
+  std::string path;       // in the container: "/dev/nvidia0"
+  std::string host_path;  // "" when the same
+  std::string permissions = "rw";
+};
+struct CdiDevice {
+  std::vector<std::string> names;  // "0:1", "MIG-...", lease name: one device each, same edits
+  std::vector<CdiNode> nodes;
+  std::vector<std::pair<std::string, std::string>> envs;
+};
+
+inline constexpr std::string_view kCdiKind = "nvidia.com/gpu";
+
+// The specification as JSON; devices in the given order.
+std::string cdi_specification(std::span<const CdiDevice> devices);
+// Atomic: readers see the old file or the new one. `stem` is the lease's name; the file is partita-STEM.json.
+Result<void> write_cdi(const std::filesystem::path& folder, std::string_view stem, std::string_view text);
+Result<void> remove_cdi(const std::filesystem::path& folder, std::string_view stem);
+// Stems of the files of ours that are there, for recovery.
+std::vector<std::string> list_cdi(const std::filesystem::path& folder);
+
+}  // namespace partita::deliver

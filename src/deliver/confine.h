@@ -1,0 +1,69 @@
+// Keeps the processes of a lease to the device nodes that it was granted, by the kernel: a control group per lease with
+// a device filter (cgroup v2: a BPF program; v1: the devices controller; whichever this machine has).
+//
+// Only nodes of the guarded majors are filtered; all others stay as they are outside. A filter acts when a node is
+// opened, so a lease ends by ending its processes. All functions may be called again after a crash.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/units.h"
+
+namespace partita::deliver {
+
+struct NodeNumber {
+  int major = 0, minor = 0;
+  auto operator<=>(const NodeNumber&) const = default;
+};
+
+struct Filter {
+  std::vector<int> guarded_majors;  // NVIDIA's: 195, nvidia-caps, nvidia-uvm
+  std::vector<NodeNumber> allowed;  // of those
+};
+
+struct Limits {
+  std::optional<double> cpus;   // processor time, in processors
+  std::optional<Bytes> memory;  // of the host
+  std::vector<int> processors;  // near the GPU; empty: all
+};
+
+class Confinement {
+ public:
+  // Finds what this machine offers. `unavailable` says what is missing (no writable hierarchy with devices or BPF) and
+  // how to mend it. `prefix` is the parent group's name, made if absent: "partita", or "partita-lab" on emulated nodes.
+  static Result<Confinement> open(std::string prefix, const std::filesystem::path& cgroup_root = "/sys/fs/cgroup");
+
+  // What is used, for doctor: "cgroup v1 devices", "cgroup v2 BPF".
+  std::string_view kind() const;
+
+  // Makes the lease's group with its filter and limits; again: sets them anew.
+  Result<void> prepare(std::string_view lease, const Filter& filter, const Limits& limits);
+  Result<void> add(std::string_view lease, pid_t pid);
+  // All processes in it, children, setsid and re-exec included. Empty when there is no such group.
+  Result<std::vector<pid_t>> processes(std::string_view lease) const;
+  Result<void> signal(std::string_view lease, int signal);
+  // `busy`, naming them, while processes remain. No such group: nothing to do.
+  Result<void> dissolve(std::string_view lease);
+  // Groups that exist, for recovery.
+  std::vector<std::string> leases() const;
+
+  Confinement(Confinement&&) noexcept;
+  Confinement& operator=(Confinement&&) noexcept;
+  ~Confinement();
+
+ private:
+  struct Impl;
+  explicit Confinement(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace partita::deliver
