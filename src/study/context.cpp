@@ -260,9 +260,23 @@ Result<double> Context::step_s(const Job& job, const Place& place, int batch, do
   return TRY(cached->predictor.time(partition, batch)).total_s;
 }
 
+Result<double> Context::gpu_s(const Job& job, const Place& place, int batch) {
+  Cached* cached = TRY(this->cached(job, place));
+  const auto time = TRY(cached->predictor.time(place.partition, batch));
+  const auto& plan = cached->predictor.plan();
+  if (plan.serial) return time.total_s;
+  // The shortest time of each kernel is counted with the host's waits, though the GPU is taken.
+  const double floors = std::min(time.host_s, plan.floor_s * static_cast<double>(plan.kernels.size()));
+  const double works = time.compute_s + time.bandwidth_s + time.copy_s + floors;
+  return std::min(time.total_s, time.total_s * works / (works + time.host_s - floors));
+}
+
 Result<Service> Context::service(const Job& job, const Place& place, int max_requests) {
   Service service;
-  for (int n = 1; n <= max_requests; ++n) service.batch_s.push_back(TRY(step_s(job, place, n * job.settings.batch)));
+  for (int n = 1; n <= max_requests; ++n) {
+    service.batch_s.push_back(TRY(step_s(job, place, n * job.settings.batch)));
+    service.gpu_s.push_back(TRY(gpu_s(job, place, n * job.settings.batch)));
+  }
   const auto largest = TRY(predict(job, place, max_requests * job.settings.batch));
   service.memory_mib = largest.memory_mib.median;
   // The demand on a whole GPU follows from the time on its smallest slice.
@@ -272,7 +286,7 @@ Result<Service> Context::service(const Job& job, const Place& place, int max_req
     const int slice_sm = smallest->sm.value_or(0), whole_sm = place.board->specs.sm_count.value_or(0);
     if (slice_sm > 0 && whole_sm > 0) {
       const Place slice = TRY(this->place(place.board, smallest->name, place.partition.virtualised));
-      service.demand = mps_demand(service.batch_s.back(), TRY(step_s(job, slice, max_requests * job.settings.batch)),
+      service.demand = mps_demand(service.gpu_s.back(), TRY(gpu_s(job, slice, max_requests * job.settings.batch)),
                                   slice_sm, whole_sm);
     }
   }

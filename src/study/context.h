@@ -57,7 +57,10 @@ class Context {
   Result<predict::Prediction> predict(const Job& job, const Place& place, int batch, double busy_neighbours = 0);
   // Seconds of a batch, without interval.
   Result<double> step_s(const Job& job, const Place& place, int batch, double busy_neighbours = 0);
-  // Times of batches of 1..max_requests requests, memory at the largest, and under MPS the demand.
+  // Of these, the seconds in which the GPU works. All of them where the host waits for each kernel: the step then
+  // stands between the kernels, too.
+  Result<double> gpu_s(const Job& job, const Place& place, int batch);
+  // Times of batches of 1..max_requests requests, memory at the largest, and on a whole GPU what MPS needs: the demand.
   Result<Service> service(const Job& job, const Place& place, int max_requests);
   // What busy neighbours cost this job on this place: time beside them over time alone, less 1.
   Result<double> neighbour_loss(const Job& job, const Place& place, int batch);

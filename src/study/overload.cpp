@@ -10,16 +10,16 @@ namespace {
 
 bool is_open(const Tenant& tenant) { return tenant.arrivals.kind != Arrivals::Kind::closed; }
 
-// Seconds of work that arrive per second, at the batch size that needs least.
-double offered(const Tenant& tenant) {
+// Seconds of batches (or of their GPU work) that arrive per second, at the batch size that needs least.
+double offered(const Tenant& tenant, const std::vector<double>& seconds) {
   const auto& arrivals = tenant.arrivals;
   double rate = 0;
   if (arrivals.kind == Arrivals::Kind::poisson) rate = arrivals.rate_per_s;
   if (arrivals.kind == Arrivals::Kind::on_off)
     rate = arrivals.rate_per_s * arrivals.on_s / (arrivals.on_s + arrivals.off_s);
-  double least = tenant.service.batch_s[0];
+  double least = seconds[0];
   for (int n = 2; n <= tenant.batching.max_size; ++n)
-    least = std::min(least, tenant.service.batch_s[static_cast<std::size_t>(n - 1)] / n);
+    least = std::min(least, seconds[static_cast<std::size_t>(n - 1)] / n);
   return rate * least;
 }
 
@@ -56,12 +56,15 @@ std::vector<bool> certainly_overloaded(const Scenario& scenario, const std::vect
     if (tenants.empty()) continue;
     const auto shares = best_shares(scenario, tenants);
     double sum = 0;
-    for (const auto t : tenants) sum += offered(scenario.tenants[t]);
+    for (const auto t : tenants) sum += offered(scenario.tenants[t], scenario.tenants[t].service.batch_s);
     const bool all = scenario.servers[s].sharing == Sharing::exclusive && sum >= 1;  // one line for all
     for (std::size_t i = 0; i < tenants.size(); ++i) {
       const Tenant& tenant = scenario.tenants[tenants[i]];
-      const double load = offered(tenant);
-      result[tenants[i]] = is_open(tenant) && load > 0 && (all || load >= shares[i]);
+      const Service& service = tenant.service;
+      const double load = offered(tenant, service.batch_s);
+      const bool apart = !service.gpu_s.empty() && scenario.servers[s].sharing != Sharing::exclusive;
+      const bool gpu = (apart ? offered(tenant, service.gpu_s) : load) >= shares[i];
+      result[tenants[i]] = is_open(tenant) && load > 0 && (all || gpu || load >= tenant.streams);
     }
   }
   return result;

@@ -117,33 +117,42 @@ class Changes {
 
 }  // namespace
 
-// A step whose host part is large holds a time-shared GPU less than the simulator takes it to: say so.
+// A step that waits much for its host leaves a shared GPU to others: say how much, or that it does not.
 Result<void> explain_host(const TenantSpec& tenant, const ServerSpec& server, Context& context) {
   constexpr double kWorthSaying = 0.2;
-  if (server.sharing == Sharing::exclusive || server.sharing == Sharing::mps ||
-      tenant.job.settings.framework == predict::Framework::graph)
+  if (server.sharing == Sharing::exclusive) return {};
+  if (tenant.job.settings.framework == predict::Framework::eager_serial) {
+    context.rests_on(fmt::format("{} waits for each kernel: its steps are taken to hold a shared GPU from start to end",
+                                 tenant.job.workload));
     return {};
-  const auto p = TRY(context.predict(tenant.job, server.place, tenant.job.settings.batch));
-  const double host = p.share[static_cast<std::size_t>(predict::Bound::host)];
-  if (host > kWorthSaying) {
+  }
+  const int batch = tenant.job.settings.batch;
+  const double idle =
+      1 - TRY(context.gpu_s(tenant.job, server.place, batch)) / TRY(context.step_s(tenant.job, server.place, batch));
+  if (idle > kWorthSaying) {
     context.rests_on(
-        fmt::format("{} on {} waits for its host in {} of a step; others could use the GPU then, which is not counted: "
-                    "{} is shown worse than it is",
-                    tenant.job.workload, server.place.board->product, percent(host), name(server.sharing)));
+        fmt::format("{} at batch {} on {}, alone, leaves the GPU idle in {} of a step, waiting for its host",
+                    tenant.job.workload, batch, server.place.board->product, percent(idle)));
   }
   return {};
 }
 
 void explain_sharing(Sharing sharing, Context& context) {
+  if (sharing != Sharing::exclusive) {
+    context.rests_on(
+        "on a shared GPU a step takes as long as its share of the GPU takes, and at least as long as alone: its host "
+        "runs ahead beside it, on CPU cores of its own; waits of the host for the GPU within a step are left out, "
+        "which "
+        "is kind to sharing by up to one round of slices");
+  }
   if (sharing == Sharing::time_slice || sharing == Sharing::vgpu_best_effort) {
     context.rests_on(
         fmt::format("time-slicing and best-effort vGPU: slices of {:.0f} ms, {:.2f} ms per switch (11 % in "
-                    "data/measured/nos_sharing_comparison_a100.csv); a step holds the GPU from its start to its end, "
-                    "the host's part included",
+                    "data/measured/nos_sharing_comparison_a100.csv)",
                     1e3 * kTimeSliceQuantumS, 1e3 * kTimeSliceSwitchS));
   } else if (sharing == Sharing::mps) {
     context.rests_on(
-        "MPS: crowding rule with exponent 2, demand from the predicted times on the whole GPU and on one slice; "
+        "MPS: crowding rule with exponent 2, demand from the predicted GPU times on the whole GPU and on one slice; "
         "checked against data/measured/nos_sharing_comparison_a100.csv and parvagpu_a100_80gb_inference_profiles.csv; "
         "no isolation of memory or faults");
   } else if (sharing == Sharing::vgpu_equal_share || sharing == Sharing::vgpu_fixed_share) {

@@ -25,7 +25,7 @@ inline constexpr double kMpsContention = 0;
 inline constexpr double kMigNeighbourLoss = 1 / 0.988 - 1;
 inline constexpr double kMigNeighbourLossHostHeavy = 1 / 0.93 - 1;
 
-// MPS demand of a model on a whole GPU of `whole_sms` multiprocessors, from its times on the whole GPU and on a MIG
+// MPS demand of a model on a whole GPU of `whole_sms` multiprocessors, from its GPU times on the whole GPU and on a MIG
 // slice of `slice_sms`: a model that the slice slows by less than its share leaves the rest of the GPU idle.
 inline constexpr double mps_demand(double whole_s, double slice_s, double slice_sms, double whole_sms) {
   const double demand = slice_s / whole_s * slice_sms / whole_sms;

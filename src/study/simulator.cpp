@@ -1,14 +1,17 @@
 // The loop of the simulation: arrivals fill queues, queues make batches, server models run them, statistics count.
 //
 // Every clock is one slot of the event queue: per server its model and its reconfigurations, per tenant its arrivals
-// and the delay of its batch, and the end of the warm-up. So memory depends on the scenario and the longest queue only.
+// the delay of its batch and its host, and the end of the warm-up. So memory depends on the scenario and the longest
+// queue only.
 #include "study/simulator.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "study/arrival_source.h"
 #include "study/event_queue.h"
@@ -32,7 +35,8 @@ struct TenantState {
   std::size_t server = 0;
   int place = -1;  // among the server's residents; -1: not admitted
   RequestQueue waiting;
-  int running = 0;  // batches
+  int running = 0;                           // batches
+  std::vector<std::pair<double, int>> held;  // heap: when its host is done, batch whose GPU work is done before
   double used_at_warmup = 0;
 };
 
@@ -42,12 +46,14 @@ struct ServerState {
   std::unique_ptr<ServerModel> model;
   std::vector<const Reconfiguration*> changes;  // those to come, the next one last
   enum class Phase { up, draining, down } phase = Phase::up;
+  int held = 0;               // batches of its tenants whose host is not done
   bool counted_busy = false;  // among the neighbours of its GPU
   double worked_at_warmup = 0;
 };
 
 struct Batch {
   std::size_t tenant = 0;
+  double host_done_s = 0;  // 0: no time of its own
   std::vector<double> arrived_s;
 };
 
@@ -69,7 +75,8 @@ class Simulation {
   std::size_t change_slot(std::size_t server) const { return servers_.size() + server; }
   std::size_t arrival_slot(std::size_t tenant) const { return 2 * servers_.size() + tenant; }
   std::size_t delay_slot(std::size_t tenant) const { return 2 * servers_.size() + tenants_.size() + tenant; }
-  std::size_t warmup_slot() const { return 2 * (servers_.size() + tenants_.size()); }
+  std::size_t host_slot(std::size_t tenant) const { return 2 * (servers_.size() + tenants_.size()) + tenant; }
+  std::size_t warmup_slot() const { return 2 * servers_.size() + 3 * tenants_.size(); }
 
   void add_tenants();
   void add_servers();
@@ -77,10 +84,13 @@ class Simulation {
   void handle(std::size_t slot);
   void on_model(std::size_t server);
   void on_arrival(std::size_t tenant);
+  void on_host(std::size_t tenant);
   void on_change(std::size_t server);
   void on_warmup();
 
   void arrive(TenantState& tenant);
+  void gpu_done(std::size_t tenant, int batch);
+  void watch_host(std::size_t tenant);
   void complete(int batch);
   bool ready(const TenantState& tenant) const;
   void begin_batch(std::size_t tenant);
@@ -109,7 +119,7 @@ class Simulation {
 Simulation::Simulation(const Scenario& scenario)
     : scenario_(scenario),
       admitted_(admitted(scenario)),
-      queue_(2 * (scenario.servers.size() + scenario.tenants.size()) + 1) {
+      queue_(2 * scenario.servers.size() + 3 * scenario.tenants.size() + 1) {
   servers_.resize(scenario.servers.size());
   add_tenants();
   add_servers();
@@ -124,7 +134,8 @@ void Simulation::add_tenants() {
                       .random = Random(scenario_.seed, 2 * t + 1),
                       .stats = TenantStats(spec.slo_s, scenario_.sample_interval_s, scenario_.duration_s),
                       .server = static_cast<std::size_t>(spec.server),
-                      .waiting = {}};
+                      .waiting = {},
+                      .held = {}};
     auto& residents = servers_[state.server].tenants;
     if (admitted_[t]) {
       state.place = static_cast<int>(residents.size());
@@ -205,7 +216,8 @@ void Simulation::handle(std::size_t slot) {
   slot -= servers;
   if (slot < tenants) return on_arrival(slot);
   slot -= tenants;
-  if (slot == tenants) return on_warmup();
+  if (slot == 2 * tenants) return on_warmup();
+  if (slot >= tenants) return on_host(slot - tenants);
   queue_.set(delay_slot(slot), kNever);
   dispatch(slot);
   settle(tenants_[slot].server);
@@ -215,11 +227,39 @@ void Simulation::on_model(std::size_t s) {
   const int batch = servers_[s].model->handle(now_);
   if (batch >= 0) {
     const std::size_t tenant = batches_[static_cast<std::size_t>(batch)].tenant;
-    complete(batch);
+    gpu_done(tenant, batch);
     dispatch(tenant);
   }
   settle(s);
   if (servers_[s].phase == ServerState::Phase::draining) drain(s);
+}
+
+void Simulation::gpu_done(std::size_t t, int batch) {
+  const double until = batches_[static_cast<std::size_t>(batch)].host_done_s;
+  if (until <= now_) return complete(batch);
+  auto& held = tenants_[t].held;
+  held.emplace_back(until, batch);
+  std::push_heap(held.begin(), held.end(), std::greater<>());
+  ++servers_[tenants_[t].server].held;
+  watch_host(t);
+}
+
+void Simulation::watch_host(std::size_t t) {
+  const auto& held = tenants_[t].held;
+  queue_.set(host_slot(t), held.empty() ? kNever : held.front().first);
+}
+
+void Simulation::on_host(std::size_t t) {
+  auto& tenant = tenants_[t];
+  const int batch = tenant.held.front().second;
+  std::pop_heap(tenant.held.begin(), tenant.held.end(), std::greater<>());
+  tenant.held.pop_back();
+  --servers_[tenant.server].held;
+  watch_host(t);
+  complete(batch);
+  dispatch(t);
+  settle(tenant.server);
+  if (servers_[tenant.server].phase == ServerState::Phase::draining) drain(tenant.server);
 }
 
 void Simulation::on_arrival(std::size_t t) {
@@ -250,7 +290,7 @@ void Simulation::on_change(std::size_t s) {
 // Once the last batch is done, the server is down until the change is made.
 void Simulation::drain(std::size_t s) {
   auto& server = servers_[s];
-  if (server.model->busy()) return;
+  if (server.model->busy() || server.held > 0) return;
   server.phase = ServerState::Phase::down;
   queue_.set(change_slot(s), now_ + server.changes.back()->down_s);
 }
@@ -310,9 +350,15 @@ void Simulation::begin_batch(std::size_t t) {
   for (std::size_t i = 0; i < size; ++i) batch.arrived_s.push_back(tenant.waiting.pop());
   tenant.stats.started(static_cast<int>(size), now_);
   ++tenant.running;
+  auto& server = servers_[tenant.server];
   double work = tenant.service.batch_s[size - 1];
-  if (tenant.service.variation > 0) work *= tenant.random.gamma(tenant.service.variation);
-  servers_[tenant.server].model->start(tenant.place, index, work, now_);
+  const double slower = tenant.service.variation > 0 ? tenant.random.gamma(tenant.service.variation) : 1;
+  batch.host_done_s = 0;
+  if (!tenant.service.gpu_s.empty() && server.spec->sharing != Sharing::exclusive) {
+    batch.host_done_s = now_ + work * slower;
+    work = tenant.service.gpu_s[size - 1];
+  }
+  server.model->start(tenant.place, index, work * slower, now_);
 }
 
 // Starts what can start after a change of this tenant's queue or of its server.

@@ -33,8 +33,12 @@ struct Batching {
 // and how the time varies: gamma with this coefficient of variation (0: constant, 1: exponential).
 struct Service {
   std::vector<double> batch_s;  // [n-1] for batches of n = 1..max_size
+  // [n-1]: of these, the seconds in which the GPU works; the rest it waits for the tenant's host. Empty: all of it.
+  // On a server that its tenants share (not an exclusive one) only this is shared: the host runs ahead beside it, so a
+  // batch ends when its GPU work is done, and not before batch_s after its start.
+  std::vector<double> gpu_s = {};
   double variation = 0;
-  double demand = 1;  // share of the GPU that one batch can use alone, above 0, at most 1 (MPS)
+  double demand = 1;  // share of the GPU that one batch can use alone while it works there, above 0, at most 1 (MPS)
   double memory_mib = 0;
 };
 
@@ -102,7 +106,7 @@ struct TenantResult {
   double mean_queue = 0;      // requests waiting
   double mean_in_system = 0;  // requests waiting or in a batch
   double mean_batch = 0;
-  double utilization = 0;         // share of time its server worked for it (MPS: that it had a batch running)
+  double utilization = 0;         // share of time its server worked for it (MPS: that it had GPU work)
   std::optional<double> slo_met;  // share of requests; those that waited longer than the SLO at the end count as missed
   // Open arrivals beyond capacity, its own or those of another in the same line: the queue grows without bound. Then
   // all latencies, mean_queue and mean_in_system are infinite, throughput is what the server manages, and a note says

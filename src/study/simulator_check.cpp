@@ -48,6 +48,11 @@ void check_service(Checker& c, const Service& service, int max_size) {
                         service.batch_s.size(), service.batch_s.size() == 1 ? "number" : "numbers"));
   for (std::size_t i = 0; i < service.batch_s.size() && c.good(); ++i)
     c.in(fmt::format("service.batch_s of {}", i + 1).c_str(), service.batch_s[i], 1e-9, 1e9);
+  if (!service.gpu_s.empty() && service.gpu_s.size() != service.batch_s.size())
+    c.wrong("service.gpu_s", fmt::format("expected none or as many as batch_s has ({}), found {}",
+                                         service.batch_s.size(), service.gpu_s.size()));
+  for (std::size_t i = 0; i < service.gpu_s.size() && c.good(); ++i)
+    c.in(fmt::format("service.gpu_s of {}", i + 1).c_str(), service.gpu_s[i], 0, service.batch_s[i], true);
 }
 
 void check_arrivals(Checker& c, const Arrivals& arrivals) {

@@ -1,30 +1,18 @@
 // Memory does not depend on how long is simulated: not even the number of allocations does.
-#include <cstdlib>
-#include <new>
-
 #include "study/simulator_cases.h"
 
-namespace {
-std::size_t allocated_bytes = 0;
-}
-
-void* operator new(std::size_t size) {
-  allocated_bytes += size;
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-
 namespace partita::study {
+
+std::size_t bytes_allocated();  // counted_new_test.cpp
+
 namespace {
 
 using namespace cases;
 
 std::size_t allocated(const Scenario& scenario) {
-  const std::size_t before = allocated_bytes;
+  const std::size_t before = bytes_allocated();
   run(scenario);
-  return allocated_bytes - before;
+  return bytes_allocated() - before;
 }
 
 TEST(Simulator, MemoryIsFlatInSimulatedTime) {
@@ -34,6 +22,7 @@ TEST(Simulator, MemoryIsFlatInSimulatedTime) {
     s.tenants = {poisson("a", 30, 0.01, 1), closed("b", 4, 0.2, 0.01, 0.5), poisson("c", 10, 0.01)};
     s.tenants[2].batching = {4, 0.01};
     s.tenants[2].service.batch_s = {0.01, 0.012, 0.014, 0.016};
+    s.tenants[0].service.gpu_s = {0.004};
     s.duration_s = 500;
     const std::size_t brief = allocated(s);
     s.duration_s = 20'000;

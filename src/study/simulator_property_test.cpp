@@ -39,6 +39,8 @@ Scenario random_scenario(std::uint64_t seed) {
     const int max_size = 1 + upto(3) * upto(4);
     for (int n = 2; n <= max_size; ++n) t.service.batch_s.push_back(t.service.batch_s[0] * (0.5 + 0.5 * n));
     t.batching = {max_size, upto(2) * between(0, 0.02)};
+    for (const double seconds : t.service.batch_s) t.service.gpu_s.push_back(seconds * between(0.05, 1));
+    if (upto(2) == 0) t.service.gpu_s.clear();
     t.service.demand = between(0.2, 1);
     t.arrivals.kind = static_cast<Arrivals::Kind>(upto(4));
     t.arrivals.clients = 1 + upto(10);
@@ -120,6 +122,7 @@ TEST(SimulatorProperty, TimeHasNoScale) {
     for (auto& c : slow.reconfigurations) c.at_s *= 2, c.down_s *= 2;
     for (auto& t : slow.tenants) {
       for (auto& seconds : t.service.batch_s) seconds *= 2;
+      for (auto& seconds : t.service.gpu_s) seconds *= 2;
       for (auto& seconds : t.arrivals.times_s) seconds *= 2;
       t.batching.max_delay_s *= 2, t.arrivals.think_s *= 2, t.arrivals.rate_per_s /= 2;
       t.arrivals.on_s *= 2, t.arrivals.off_s *= 2, *t.slo_s *= 2;

@@ -154,6 +154,53 @@ TEST(Queueing, EqualAndFixedShareAreSlowerServers) {
   agrees("fixed share 0.5, alone: M/M/1 at half speed", sample(s, mean_latency), 0.02 / 0.4, 0.05);
 }
 
+// A host that runs ahead beside the GPU: a step alone takes its host's time; N of them take the larger of that and of
+// their GPU work together.
+TEST(Queueing, HostTimeOverlapsWithTheOthersOnTheGpu) {
+  constexpr double host = 0.010;
+  for (const Sharing sharing :
+       {Sharing::time_slice, Sharing::vgpu_best_effort, Sharing::mps, Sharing::vgpu_equal_share}) {
+    for (const double gpu : {0.001, 0.002, 0.004, 0.010}) {
+      for (const int sharers : {1, 4}) {
+        Scenario s;
+        s.servers = {server(sharing)};
+        s.servers[0].quantum_s = 1e-4;
+        for (int i = 0; i < sharers; ++i) {
+          s.tenants.push_back(closed("t" + std::to_string(i), 1, 0, host));
+          s.tenants.back().service.gpu_s = {gpu};
+        }
+        const auto r = run(s);
+        const double step = std::max(host, sharers * gpu);
+        for (const auto& t : r.tenants) {
+          EXPECT_NEAR(t.mean_latency_s / step, 1, 0.05) << static_cast<int>(sharing) << ' ' << gpu << ' ' << sharers;
+          EXPECT_NEAR(t.throughput_per_s * step, 1, 0.05) << static_cast<int>(sharing) << ' ' << gpu << ' ' << sharers;
+        }
+        if (sharing != Sharing::mps) {
+          EXPECT_NEAR(r.server_utilization[0], sharers * gpu / step, 0.05);
+        }
+      }
+    }
+  }
+}
+
+// Alone on a shared GPU: M/D/1 with the whole step. On one that it has to itself the two are not told apart.
+TEST(Queueing, AStepAloneTakesItsHostsTime) {
+  auto t = poisson("a", 70, 0.01);
+  t.service.gpu_s = {0.003};
+  for (const Sharing sharing : {Sharing::exclusive, Sharing::time_slice, Sharing::mps, Sharing::vgpu_equal_share})
+    agrees("M/D/1 load 0.7, 30 % of it on the GPU", sample(open_queue(sharing, t, 2000), mean_latency),
+           pollaczek(70, 0.01, 0));
+  // Beyond what its host can do, or beyond its share of the GPU.
+  t.arrivals.rate_per_s = 101;
+  EXPECT_TRUE(run(open_queue(Sharing::time_slice, t, 60)).tenants[0].overloaded);
+  t.arrivals.rate_per_s = 90;
+  Scenario shared = open_queue(Sharing::vgpu_equal_share, t, 60);
+  for (int i = 1; i < 4; ++i) shared.tenants.push_back(poisson(std::string(1, static_cast<char>('a' + i)), 0, 0.01));
+  EXPECT_TRUE(run(shared).tenants[0].overloaded);  // 0.27 of the GPU, and a quarter is its own
+  shared.tenants.pop_back();
+  EXPECT_FALSE(run(shared).tenants[0].overloaded);
+}
+
 TEST(Queueing, BatchesBoundThroughput) {
   auto t = closed("a", 64, 0, 0.010);
   t.batching.max_size = 8;

@@ -114,6 +114,17 @@ TEST(Simulator, ReconfigurationDrainsIsGoneAndComesBackWhileOthersRun) {
   EXPECT_NEAR(r.tenants[1].max_s, 2.015, 0.02);
 }
 
+TEST(Simulator, ReconfigurationWaitsForTheHostToo) {
+  auto t = at("a", {3.9, 4.5}, 1);
+  t.service.gpu_s = {0.05};
+  Scenario s = scenario(server(Sharing::time_slice), {t});
+  s.reconfigurations = {{.at_s = 4, .server = 0, .down_s = 2}};  // the host is done at 4.9, the server back at 6.9
+  const auto r = run(s);
+  EXPECT_EQ(r.tenants[0].completed, 2u);
+  EXPECT_NEAR(r.tenants[0].max_s, 7.9 - 4.5, 1e-12);
+  EXPECT_NEAR(r.tenants[0].mean_latency_s, (1 + 7.9 - 4.5) / 2, 1e-12);
+}
+
 TEST(Simulator, MemoryDecidesWhoIsIn) {
   auto gpu = server(Sharing::mps);
   gpu.capacity_mib = 100;
@@ -235,6 +246,10 @@ TEST(Simulator, BadInputNamesTenantAndField) {
       message([](Scenario& s) { s.tenants[0].batching.max_size = 2; }),
       "tenant web: service.batch_s: expected the seconds of batches of 1 to batching.max_size = 2, found 1 number");
   EXPECT_THAT(message([](Scenario& s) { s.tenants[0].service.batch_s = {0}; }), HasSubstr("web: service.batch_s of 1"));
+  EXPECT_THAT(message([](Scenario& s) { s.tenants[0].service.gpu_s = {0.02}; }),
+              HasSubstr("web: service.gpu_s of 1: expected a number above 0 and at most 0.01, found 0.02"));
+  EXPECT_THAT(message([](Scenario& s) { s.tenants[0].service.gpu_s = {0.01, 0.01}; }),
+              HasSubstr("web: service.gpu_s: expected none or as many as batch_s has (1), found 2"));
   EXPECT_THAT(message([](Scenario& s) { s.tenants[0].service.variation = -1; }), HasSubstr("web: service.variation"));
   EXPECT_THAT(message([](Scenario& s) { s.tenants[0].service.demand = 0; }), HasSubstr("web: service.demand"));
   EXPECT_THAT(message([](Scenario& s) { s.tenants[0].service.demand = 1.1; }), HasSubstr("found 1.1"));

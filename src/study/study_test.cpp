@@ -27,11 +27,11 @@ using testing::Not;
 
 class Study : public testing::Test {
  protected:
-  Result<report::Report> run(std::string_view text, StudyOptions options = {}) {
+  Result<report::Report> run(std::string_view text, const StudyOptions& options = {}) {
     SilentProgress progress;
     return run_study(text, "own.yaml", catalog_, options, progress);
   }
-  report::Report shipped(std::string_view name, StudyOptions options = {}) {
+  report::Report shipped(std::string_view name, const StudyOptions& options = {}) {
     SilentProgress progress;
     auto report = run_shipped_study(name, catalog_, options, progress);
     EXPECT_TRUE(report.has_value()) << name << ": " << (report ? "" : report.error().message);
