@@ -2,7 +2,7 @@
 """Runs clang-tidy on the given files, as many at a time as there are cores, and prints only what it found.
 
 A file whose text, headers and checks have not changed since it was last found clean is skipped: the key is the hash of
-clang's preprocessed output and .clang-tidy, kept in BUILD/tidy-cache.
+the file, clang's preprocessed output, .clang-tidy and clang-tidy's version, kept for all checkouts in the user's cache folder.
 """
 import concurrent.futures
 import hashlib
@@ -30,15 +30,17 @@ def preprocessed(command: dict) -> bytes:
 def main() -> int:
     build, files = pathlib.Path(sys.argv[1]), sys.argv[2:]
     commands = {os.path.relpath(c["file"]): c for c in json.loads((build / "compile_commands.json").read_text())}
-    cache = build / "tidy-cache"
-    cache.mkdir(exist_ok=True)
-    checks = pathlib.Path(".clang-tidy").read_bytes()
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "partita" / "tidy"
+    cache.mkdir(parents=True, exist_ok=True)
+    version = subprocess.run(["clang-tidy-19", "--version"], capture_output=True, check=True).stdout
+    checks = version + pathlib.Path(".clang-tidy").read_bytes()
 
     def check(file: str) -> tuple[str, bool, str]:
         if file not in commands:
             return file, False, "is in no build target"
         fewer = ["--checks=" + IN_TESTS] if file.endswith("_test.cpp") else []
-        key = hashlib.sha256(checks + "".join(fewer).encode() + preprocessed(commands[file])).hexdigest()
+        text = pathlib.Path(file).read_bytes()  # comments count, too: they may silence a check
+        key = hashlib.sha256(checks + "".join(fewer).encode() + text + preprocessed(commands[file])).hexdigest()
         if (cache / key).exists():
             return file, True, ""
         run = subprocess.run(["clang-tidy-19", "--quiet", *fewer, "-p", str(build), file], capture_output=True, text=True, check=False)
