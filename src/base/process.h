@@ -1,4 +1,4 @@
-// What /proc tells about processes.
+// What /proc tells about processes, and where programs are.
 #pragma once
 
 #include <sys/types.h>
@@ -15,5 +15,8 @@ std::string process_name(pid_t pid);
 
 // The path of this program. `unavailable` when /proc is not mounted.
 Result<std::filesystem::path> own_program();
+
+// The file that starting the program `name` would run, looked for in PATH as a shell does. `not_found` says so.
+Result<std::filesystem::path> find_program(const std::string& name);
 
 }  // namespace partita

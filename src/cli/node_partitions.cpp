@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
+#include <map>
+
+#include "layout/checkpoint_file.h"
 
 namespace partita::cli {
 namespace {
@@ -25,14 +26,14 @@ Result<void> has_board(const layout::NodeState& state, const study::PartitionReq
     if (gpu.board && std::ranges::find(boards, gpu.board->id) == boards.end()) boards.push_back(gpu.board->id);
   }
   return fail(ErrorCode::no_space,
-              fmt::format("no GPU of the node is a {}: it has {}", request.board, fmt::join(boards, ", ")));
+              fmt::format("no GPU of the node is of board {}: it has {}", request.board, fmt::join(boards, ", ")));
 }
 
 Result<study::Held> whole_gpu(const study::PartitionRequest& request, const layout::NodeState& state) {
   for (const auto& gpu : state.gpus)
     if (on_board(gpu, request.board) && !gpu.fault && !(gpu.mode && gpu.mode->current))
       return held(fmt::format("GPU {}", gpu.index), gpu.uuid);
-  return fail(ErrorCode::no_space, fmt::format("no GPU of the node is a {} with MIG off", request.board));
+  return fail(ErrorCode::no_space, fmt::format("no GPU of the node is of board {} with MIG off", request.board));
 }
 
 }  // namespace
@@ -43,35 +44,25 @@ bool NodePartitions::taken(const std::string& uuid) const {
   return std::ranges::any_of(taken_, [&](const Taken& each) { return each.uuid == uuid; });
 }
 
-Result<std::map<std::string, int>> NodePartitions::idle_ones() const {
-  constexpr auto kPatience = std::chrono::seconds(5);
-  constexpr auto kBetween = std::chrono::milliseconds(20);
-  const auto end = std::chrono::steady_clock::now() + kPatience;
-  for (;;) {
-    std::map<std::string, int> counts;
-    const auto status = TRY(session_.node->status());
-    for (const auto& gpu : status.state.gpus)
-      for (const auto& instance : gpu.instances)
-        for (const auto& each : taken_)
-          if (!instance.pinned() && !instance.compute.empty() && instance.compute.front().uuid == each.uuid)
-            ++counts[each.profile];
-    if (counts.empty() || std::chrono::steady_clock::now() > end) return counts;
-    std::this_thread::sleep_for(kBetween);
-  }
+Result<layout::NodeState> NodePartitions::make(const std::string& profile) {
+  std::map<std::string, int> counts;
+  for (const auto& each : taken_) ++counts[each.profile];
+  ++counts[profile];
+  api::DemandRequest demand;
+  for (const auto& [name, count] : counts) demand.demand.emplace_back(name, count);
+  SilentProgress progress;
+  auto answer = TRY(session_.node->apply({session_.caller, demand, {}}, progress));
+  for (const auto& change : answer.plan.changes) changed_.insert(change.before.uuid);
+  return std::move(answer.after);
 }
 
 Result<study::Held> NodePartitions::acquire(const study::PartitionRequest& request) {
   const auto state = TRY(session_.node->state());
+  if (changed_.empty()) before_ = state;
   TRY_VOID(has_board(state, request));
   if (request.profile.empty()) return whole_gpu(request, state);
-  auto counts = TRY(idle_ones());
-  ++counts[request.profile];
-  api::DemandRequest demand;
-  for (const auto& [profile, count] : counts) demand.demand.emplace_back(profile, count);
-  SilentProgress progress;
-  const auto answer = session_.node->apply({session_.caller, demand, {}}, progress);
-  if (!answer) return std::unexpected(answer.error());
-  for (const auto& gpu : answer->after.gpus) {
+  const auto after = TRY(make(request.profile));
+  for (const auto& gpu : after.gpus) {
     if (!on_board(gpu, request.board) || !gpu.board) continue;
     for (const auto& instance : gpu.instances) {
       const auto profile = static_cast<std::size_t>(instance.profile);
@@ -82,11 +73,26 @@ Result<study::Held> NodePartitions::acquire(const study::PartitionRequest& reque
       return held(fmt::format("{} on GPU {}", request.profile, gpu.index), uuid);
     }
   }
+  if (taken_.empty()) TRY_VOID(restore());
   return fail(ErrorCode::no_space, fmt::format("no idle {} on a {} of the node", request.profile, request.board));
 }
 
-void NodePartitions::release(const study::Held& held) {
+Result<void> NodePartitions::release(const study::Held& held) {
   std::erase_if(taken_, [&](const Taken& each) { return each.uuid == held.id; });
+  return taken_.empty() ? restore() : Result<void>{};
+}
+
+// Only the GPUs that were changed: others may have been changed by others since.
+Result<void> NodePartitions::restore() {
+  if (changed_.empty()) return {};
+  layout::NodeState wanted = before_;
+  std::erase_if(wanted.gpus, [&](const layout::Gpu& gpu) { return !changed_.contains(gpu.uuid); });
+  const api::CheckpointRequest request{layout::write_checkpoint(wanted), "the layout before the measured run"};
+  SilentProgress progress;
+  const auto answer = session_.node->apply({session_.caller, request, {}}, progress);
+  if (!answer) return std::unexpected(in_context("the partitions are not given back", answer.error()));
+  changed_.clear();
+  return {};
 }
 
 std::vector<std::string> held_on_emulated(const std::string& program, const std::string& node,

@@ -1,8 +1,8 @@
-// Partitions of a node for measured runs: instances are made as `apply --demand` makes them, and stay when given back.
+// Partitions of a node for measured runs: instances are made as `apply --demand` makes them. When the last one is given
+// back, the GPUs that were changed for them are as they were.
 #pragma once
 
-#include <map>
-#include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,19 +20,21 @@ class NodePartitions final : public study::PartitionProvider {
   // Commands find the MIG device, or the whole GPU, in CUDA_VISIBLE_DEVICES. An instance goes to one tenant; a whole
   // GPU without MIG to all that ask.
   Result<study::Held> acquire(const study::PartitionRequest& request) override;
-  void release(const study::Held& held) override;
+  Result<void> release(const study::Held& held) override;
 
  private:
   struct Taken {
     std::string uuid, profile;
   };
-  // The instances given out that no process uses yet, by profile: a demand counts them, those in use it does not. Waits
-  // a little for commands that have just been started.
-  Result<std::map<std::string, int>> idle_ones() const;
+  // One more instance of that profile, beside those that are taken.
+  Result<layout::NodeState> make(const std::string& profile);
+  Result<void> restore();
   bool taken(const std::string& uuid) const;
 
   Session& session_;
   std::vector<Taken> taken_;
+  layout::NodeState before_;       // when the first was asked for
+  std::set<std::string> changed_;  // UUIDs of the GPUs that differ from that
 };
 
 // `command`, held on the emulated node for as long as it runs: it shows up in status there.

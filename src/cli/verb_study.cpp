@@ -131,6 +131,7 @@ Result<Measurement> prepare_measurement(const Parsed& parsed, study::StudyOption
     return fail(ErrorCode::invalid, "study --measure needs the command that each tenant runs, after --");
   study::MeasureOptions measure;
   measure.command = *parsed.command;
+  TRY_VOID(find_program(measure.command.front()));
   measure.seconds = TRY(parsed.real("seconds", 0.1, 86'400)).value_or(10);
   measure.warmup_s = TRY(parsed.real("warmup", 0, 86'400)).value_or(0);
   if (measure.warmup_s >= measure.seconds)
@@ -154,6 +155,9 @@ Result<report::Report> run_one(const Parsed& parsed, const std::string& name, ca
   options.command = command_of(parsed, name);
   if (!is_file(name)) return study::run_shipped_study(name, catalog, options, progress);
   const auto text = TRY(read_file(name));
+  // Files that the study names stand beside it.
+  const auto folder = name == "-" ? std::filesystem::path() : std::filesystem::path(name).parent_path();
+  options.read_file = [folder](const std::string& path) { return read_file((folder / path).string()); };
   return study::run_study(text, name == "-" ? "standard input" : name, catalog, options, progress);
 }
 

@@ -6,6 +6,7 @@
 
 #include "study/isolation.h"
 #include "study/kinds.h"
+#include "study/measured_section.h"
 #include "study/scenario_file.h"
 #include "study/timeline.h"
 #include "study/words.h"
@@ -221,51 +222,6 @@ void say_focus(const Question& q, report::Report& report) {
       fmt::format("The neighbours together get {} samples/s: most under {}.", list_of(rates), most->spec.name));
 }
 
-// Runs the scenario for real: measured beside simulated.
-Result<void> measure_scenario(const Run& run, const MeasureOptions& options, Context& context, report::Report& report,
-                              report::Section& section) {
-  if (!run.spec.changes.empty()) {
-    section.paragraphs.emplace_back("Not measured: changes of layout are simulated only.");
-    return {};
-  }
-  std::vector<MeasuredTenant> tenants;
-  for (const TenantSpec& tenant : run.spec.tenants) {
-    const auto& server = *std::ranges::find(run.spec.servers, tenant.server, &ServerSpec::name);
-    const auto& partition = server.place.partition;
-    tenants.push_back(
-        {tenant.name,
-         {tenant.name, server.place.board->id, partition.profile ? predict::partition_name(partition) : "",
-          std::string(name(server.sharing))},
-         {{"PARTITA_TENANT", tenant.name},
-          {"PARTITA_WORKLOAD", tenant.job.workload},
-          {"PARTITA_MODE", tenant.job.settings.mode == predict::Mode::training ? "training" : "inference"},
-          {"PARTITA_BATCH", std::to_string(tenant.job.settings.batch)}}});
-  }
-  const auto measured = TRY(measure(tenants, options, context.progress()));
-  using report::Kind;
-  report::Table t;
-  t.title = run.spec.name + ": measured beside simulated";
-  t.columns = {"tenant",        "ran on", "measured (samples/s)", "simulated (samples/s)", "measured p99",
-               "simulated p99", "remark"};
-  t.kinds = {Kind::input,    Kind::input,     Kind::measured, Kind::simulated,
-             Kind::measured, Kind::simulated, Kind::measured};
-  std::size_t troubled = 0;
-  for (std::size_t i = 0; i < measured.size(); ++i) {
-    const MeasuredResult& m = measured[i];
-    troubled += m.problem ? 1 : 0;
-    t.rows.push_back({m.name, m.partition.empty() ? "–" : m.partition,
-                      m.seconds > 0 ? figure_of(m.samples_per_s()) : "–", figure_of(samples_per_s(run, i)),
-                      m.p99_ms ? milliseconds(*m.p99_ms / 1e3) : "–", milliseconds(run.result.tenants[i].p99_s),
-                      m.problem.value_or("")});
-  }
-  section.parts.emplace_back(std::move(t));
-  report.answer.push_back(fmt::format("{}: measured for {} s on {}; {} of {} tenants ran without trouble.",
-                                      run.spec.name, figure_of(options.seconds), options.provider->label(),
-                                      measured.size() - troubled, measured.size()));
-  context.rests_on(fmt::format("measured figures are of {}", options.provider->label()));
-  return {};
-}
-
 }  // namespace
 
 Result<void> simulation(const Fields& study, Context& context, report::Report& report) {
@@ -297,7 +253,8 @@ Result<void> simulation(const Fields& study, Context& context, report::Report& r
     if (!run.spec.note.empty()) section.paragraphs.push_back(sentence(run.spec.note));
     if (!run.spec.changes.empty()) describe_changes(run.spec, run.built.scenario, run.result, report, section);
     section.parts.emplace_back(tenant_table(run));
-    if (const auto& options = context.measure()) TRY_VOID(measure_scenario(run, *options, context, report, section));
+    if (const auto& options = context.measure())
+      TRY_VOID(measure_scenario(run.spec, run.result, *options, context, report, section));
     report.sections.push_back(std::move(section));
   }
   say_warnings(q, report);

@@ -1,208 +1,128 @@
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <memory>
 
 #include <fmt/format.h>
 
+#include "study/measured_lines.h"
 #include "study/provider.h"
-
-extern char** environ;
+#include "study/stop_signals.h"
+#include "study/worker_process.h"
 
 namespace partita::study {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-constexpr std::size_t kMostLatencies = 10'000'000;
-
-// A running command: its process group and the end of its output pipe that we read.
-class Worker {
- public:
-  Worker() = default;
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
-  ~Worker() { stop(); }
-
-  Result<void> start(const std::vector<std::string>& command,
-                     const std::vector<std::pair<std::string, std::string>>& extra) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return fail(ErrorCode::unavailable, fmt::format("pipe: {}", std::strerror(errno)));
-    output_ = ends[0];
-    fcntl(output_, F_SETFL, O_NONBLOCK);
-    std::vector<std::string> variables;
-    for (char** at = environ; *at; ++at) variables.emplace_back(*at);
-    for (const auto& [key, value] : extra) {
-      std::erase_if(variables, [&](const std::string& v) { return v.starts_with(key + "="); });
-      variables.push_back(key + "=" + value);
-    }
-    std::vector<std::string> words = command;
-    const auto pointers = [](std::vector<std::string>& texts) {
-      std::vector<char*> out;
-      for (std::string& text : texts) out.push_back(text.data());
-      out.push_back(nullptr);
-      return out;
-    };
-    auto arguments = pointers(words), environment = pointers(variables);
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    const int error = posix_spawnp(&pid_, arguments[0], &actions, &attributes, arguments.data(), environment.data());
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    close(ends[1]);
-    if (error != 0) {
-      pid_ = -1;
-      return fail(ErrorCode::invalid,
-                  fmt::format("worker {}: cannot be started: {}", command[0], std::strerror(error)));
-    }
-    return {};
-  }
-
-  int output() const { return output_; }
-  bool open() const { return output_ >= 0; }
-
-  // Complete lines that came since.
-  std::vector<std::string> lines() {
-    char bytes[65536];
-    for (;;) {
-      const ssize_t n = read(output_, bytes, sizeof bytes);
-      if (n > 0) {
-        pending_.append(bytes, static_cast<std::size_t>(n));
-        if (pending_.size() > (4u << 20)) break;
-        continue;
-      }
-      if (n < 0 && errno == EINTR) continue;
-      if (n == 0) {
-        close(output_);
-        output_ = -1;
-        done_ = true;
-      }
-      break;
-    }
-    std::vector<std::string> out;
-    for (std::size_t end = 0; (end = pending_.find('\n')) != std::string::npos; pending_.erase(0, end + 1))
-      out.push_back(pending_.substr(0, end));
-    return out;
-  }
-
-  // Ends the process group. The exit status where it ended by itself.
-  std::optional<int> stop() {
-    std::optional<int> own;
-    if (output_ >= 0) close(output_);
-    output_ = -1;
-    if (pid_ <= 0) return own;
-    int status = 0;
-    pid_t ended = waitpid(pid_, &status, WNOHANG);
-    for (int tries = 0; done_ && tries < 100 && ended != pid_; ++tries) {
-      poll(nullptr, 0, 10);
-      ended = waitpid(pid_, &status, WNOHANG);
-    }
-    if (ended == pid_) {
-      own = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    } else {
-      kill(-pid_, SIGTERM);
-      for (int tries = 0; tries < 100 && ended != pid_; ++tries) {
-        poll(nullptr, 0, 10);
-        ended = waitpid(pid_, &status, WNOHANG);
-      }
-    }
-    kill(-pid_, SIGKILL);
-    if (ended != pid_) waitpid(pid_, &status, 0);
-    pid_ = -1;
-    return own;
-  }
-
- private:
-  pid_t pid_ = -1;
-  int output_ = -1;
-  std::string pending_;
-  bool done_ = false;  // it closed its output: it is about to end
-};
+constexpr double kGrace_s = 2;  // from SIGTERM to SIGKILL
 
 struct Run {
+  Run(const MeasuredTenant& tenant, const MeasureOptions& options) : lines(options.seconds, options.warmup_s) {
+    result.name = tenant.name;
+  }
   MeasuredResult result;
+  MeasuredLines lines;
   std::optional<Held> held;
-  Worker worker;
-  std::vector<double> latencies;
-  double first_t = -1, last_t = 0;
+  WorkerProcess worker;
+};
+using Runs = std::vector<std::unique_ptr<Run>>;
+
+class Stopwatch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
 };
 
-void take(Run& run, const std::string& text, double warmup_s) {
-  const auto line = read_worker_line(text);
-  if (!line) {
-    if (!run.result.problem) run.result.problem = line.error().message;
-    return;
+// Waits up to `most_s` for output and takes it; false when nobody can print any more.
+bool listen(const Runs& runs, const Stopwatch& since_start, double most_s) {
+  std::vector<pollfd> waiting;
+  bool may_print = false;
+  for (const auto& run : runs)
+    for (const LineReader* reader : {&run->worker.output(), &run->worker.errors()}) {
+      if (!reader->open()) continue;
+      waiting.push_back({reader->fd(), POLLIN, 0});
+      may_print = may_print || reader == &run->worker.output();
+    }
+  if (!may_print) return false;
+  poll(waiting.data(), waiting.size(), static_cast<int>(std::clamp(1e3 * most_s, 1.0, 200.0)));
+  for (const auto& run : runs) {
+    run->worker.read_errors();
+    for (const std::string& line : run->worker.output().lines()) run->lines.take(line, since_start.seconds());
   }
-  ++run.result.lines;
-  if (const auto& error = line->error) {
-    run.result.problem = *error;
-    return;
-  }
-  // An interval counts from the line before it on.
-  const bool counts = run.last_t >= warmup_s;
-  if (counts && run.first_t < 0) run.first_t = run.last_t;
-  run.last_t = std::max(run.last_t, line->t_s);
-  if (!counts) return;
-  run.result.samples += line->samples;
-  if (run.latencies.size() < kMostLatencies)
-    run.latencies.insert(run.latencies.end(), line->latency_ms.begin(), line->latency_ms.end());
+  return true;
 }
 
-void listen(std::vector<std::unique_ptr<Run>>& runs, const MeasureOptions& options, Progress& progress) {
-  const auto start = Clock::now();
-  const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+// Until the time is over, nobody prints any more, or a signal came.
+void listen_to_all(const Runs& runs, const Stopwatch& since_start, double seconds, StopSignals& stop,
+                   Progress& progress) {
   int told = 0;
-  for (double now = 0; now < options.seconds; now = elapsed()) {
-    std::vector<pollfd> waiting;
-    for (const auto& run : runs)
-      if (run->worker.open()) waiting.push_back({run->worker.output(), POLLIN, 0});
-    if (waiting.empty()) return;
-    poll(waiting.data(), waiting.size(), static_cast<int>(std::clamp(1e3 * (options.seconds - now), 1.0, 200.0)));
-    for (const auto& run : runs) {
-      if (!run->worker.open()) continue;
-      for (const std::string& line : run->worker.lines()) take(*run, line, options.warmup_s);
-    }
-    if (const int second = static_cast<int>(elapsed()); second > told) {
+  for (double now = 0; now < seconds && stop.came().empty(); now = since_start.seconds()) {
+    if (!listen(runs, since_start, seconds - now)) return;
+    if (const int second = static_cast<int>(since_start.seconds()); second > told) {
       told = second;
-      progress.step(std::min(second, static_cast<int>(options.seconds)), static_cast<int>(std::ceil(options.seconds)),
+      progress.step(std::min(second, static_cast<int>(seconds)), static_cast<int>(std::ceil(seconds)),
                     "measuring, seconds");
     }
   }
 }
 
-std::optional<double> quantile(std::vector<double>& values, double q) {
-  if (values.empty()) return std::nullopt;
-  const auto at = static_cast<std::ptrdiff_t>(
-      std::min(values.size() - 1, static_cast<std::size_t>(q * static_cast<double>(values.size()))));
-  std::nth_element(values.begin(), values.begin() + at, values.end());
-  return values[static_cast<std::size_t>(at)];
+// All at once, so that nobody works on while neighbours are being ended. Those that closed their output end by
+// themselves first, with a status that tells something.
+void end_all(const Runs& runs, const Stopwatch& since_start) {
+  const auto any_running = [&](bool silent) {
+    return std::ranges::any_of(
+        runs, [&](const auto& run) { return (!silent || !run->worker.output().open()) && run->worker.running(); });
+  };
+  const auto wait = [&](bool silent) {
+    for (const Stopwatch waited; any_running(silent) && waited.seconds() < kGrace_s;)
+      if (!listen(runs, since_start, 0.01)) poll(nullptr, 0, 10);
+  };
+  wait(true);
+  for (const auto& run : runs) run->worker.terminate();
+  wait(false);
+  listen(runs, since_start, 0);
+  for (const auto& run : runs) run->worker.end();
 }
 
-void finish(Run& run) {
-  const auto status = run.worker.stop();
-  MeasuredResult& r = run.result;
-  if (run.first_t >= 0) r.seconds = run.last_t - run.first_t;
-  r.p50_ms = quantile(run.latencies, 0.50);
-  r.p99_ms = quantile(run.latencies, 0.99);
-  if (r.problem) return;
-  if (status && *status != 0)
-    r.problem = fmt::format("ended with status {}", *status);
-  else if (r.lines == 0)
-    r.problem = "printed no line";
+// Partitions first, so that all commands start at the same time.
+void acquire_all(const std::vector<MeasuredTenant>& tenants, const MeasureOptions& options, StopSignals& stop,
+                 Runs& runs) {
+  for (const MeasuredTenant& tenant : tenants) {
+    runs.push_back(std::make_unique<Run>(tenant, options));
+    Run& run = *runs.back();
+    if (!stop.came().empty()) continue;
+    auto held = options.provider->acquire(tenant.wanted);
+    if (!held) {
+      run.result.problem = held.error().message;
+      continue;
+    }
+    run.result.partition = held->name;
+    run.held = std::move(*held);
+  }
+}
+
+Result<void> start_all(const std::vector<MeasuredTenant>& tenants, const MeasureOptions& options, const Runs& runs) {
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto& held = runs[i]->held;
+    if (!held) continue;
+    auto environment = tenants[i].environment;
+    environment.insert(environment.end(), held->environment.begin(), held->environment.end());
+    environment.emplace_back("PARTITA_SECONDS", fmt::format("{:g}", options.seconds));
+    TRY_VOID(runs[i]->worker.start(options.command, environment));
+  }
+  return {};
+}
+
+void give_back(PartitionProvider& provider, Run& run, Progress& progress) {
+  if (!run.held) return;
+  const auto released = provider.release(*run.held);
+  if (released) return;
+  progress.note(released.error().message);
+  if (!run.result.problem) run.result.problem = released.error().message;
 }
 
 }  // namespace
@@ -218,35 +138,28 @@ Result<std::vector<MeasuredResult>> measure(const std::vector<MeasuredTenant>& t
   if (!(options.seconds > options.warmup_s && options.warmup_s >= 0))
     return fail(ErrorCode::invalid, fmt::format("measure: expected more seconds than the warm-up of {}, found {}",
                                                 options.warmup_s, options.seconds));
-  std::vector<std::unique_ptr<Run>> runs;
-  Result<void> started;
-  for (const MeasuredTenant& tenant : tenants) {
-    auto run = std::make_unique<Run>();
-    run->result.name = tenant.name;
-    auto held = options.provider->acquire(tenant.wanted);
-    if (!held) {
-      run->result.problem = held.error().message;
-    } else {
-      run->result.partition = held->name;
-      auto environment = tenant.environment;
-      environment.insert(environment.end(), held->environment.begin(), held->environment.end());
-      environment.emplace_back("PARTITA_SECONDS", fmt::format("{:g}", options.seconds));
-      run->held = std::move(*held);
-      started = run->worker.start(options.command, environment);
-    }
-    runs.push_back(std::move(run));
-    if (!started) break;
-  }
-  if (started) listen(runs, options, progress);
+  StopSignals stop;  // from here on something may have to be given back
+  Runs runs;
+  acquire_all(tenants, options, stop, runs);
+  const Stopwatch since_start;
+  const auto started = stop.came().empty() ? start_all(tenants, options, runs) : Result<void>{};
+  if (started) listen_to_all(runs, since_start, options.seconds, stop, progress);
+  const double watched_s = since_start.seconds();
+  end_all(runs, since_start);
   std::vector<MeasuredResult> out;
   for (const auto& run : runs) {
-    if (const auto& held = run->held) {
-      finish(*run);
-      options.provider->release(*held);
-    }
+    const bool ended_here = run->worker.ended_here();
+    if (const auto trouble = run->worker.trouble(); !run->result.problem) run->result.problem = trouble;
+    run->lines.finish(run->result, ended_here ? std::optional(watched_s) : std::nullopt);
+    give_back(*options.provider, *run, progress);
     out.push_back(std::move(run->result));
   }
   if (!started) return std::unexpected(started.error());
+  if (const auto signal = stop.came(); !signal.empty()) {
+    const auto error = fail(ErrorCode::unavailable, fmt::format("interrupted by {}", signal));
+    progress.note(fmt::format("interrupted by {}: commands are ended, partitions given back", signal));
+    return error;
+  }
   return out;
 }
 

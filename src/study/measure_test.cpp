@@ -1,8 +1,11 @@
 // Measured runs with plain processes: lines are counted, trouble is a result, nothing stays behind.
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <fstream>
+#include <iostream>
+#include <thread>
 
 #include "study/provider.h"
 #include "study/runner.h"
@@ -20,8 +23,13 @@ class Counting final : public PartitionProvider {
     ++held;
     return Held{"instance of " + request.tenant, {{"WHERE", "there"}}, request.tenant};
   }
-  void release(const Held&) override { --held; }
+  Result<void> release(const Held&) override {
+    --held;
+    if (keeps) return fail(ErrorCode::driver, "the partitions are not given back: the driver refused");
+    return {};
+  }
   int held = 0;
+  bool keeps = false;
   std::string refuse;
 };
 
@@ -53,14 +61,92 @@ TEST(Measure, LinesAreCounted) {
   EXPECT_EQ((*r)[1].partition, "instance of b");
 }
 
-TEST(Measure, TroubleIsAResult) {
+std::string trouble(const std::string& script, double seconds = 5) {
   Counting provider;
-  EXPECT_THAT(*(*run(provider, "exit 3"))[0].problem, HasSubstr("status 3"));
-  EXPECT_THAT(*(*run(provider, "true"))[0].problem, HasSubstr("no line"));
-  EXPECT_THAT(*(*run(provider, "echo hello"))[0].problem, HasSubstr("expected a JSON object, found \"hello\""));
-  EXPECT_EQ(*(*run(provider, R"(echo '{"t":0.1,"error":"out of memory"}'; exit 1)"))[0].problem, "out of memory");
+  const auto results = run(provider, script, seconds);
+  return results ? results->at(0).problem.value_or("none") : "error: " + results.error().message;
+}
+
+TEST(Measure, TroubleIsAResult) {
+  EXPECT_EQ(trouble("exit 3"), "ended with status 3");
+  EXPECT_EQ(trouble("echo first >&2; echo ' no such model ' >&2; echo >&2; exit 1"),
+            "ended with status 1: no such model");
+  EXPECT_EQ(trouble(R"(echo '{"t":1,"samples":1}'; kill -9 $$)"), "was killed by signal 9 (Killed)");
+  EXPECT_EQ(trouble("true"), "printed no line");
+  EXPECT_EQ(trouble("exec >&-; sleep 0.1; exit 4"), "ended with status 4");
+  EXPECT_EQ(trouble(R"(echo '{"t":0.1,"error":"out of memory"}'; exit 1)"), "out of memory");
+  EXPECT_EQ(trouble(R"(echo '{"t":0,"samples":0,"device":"CPU"}')"), "no interval ended within 5 s");
+  Counting provider;
   provider.refuse = "a";
   EXPECT_EQ(*(*run(provider, "true"))[0].problem, "no instance is free");
+  provider.refuse = "";
+  provider.keeps = true;
+  EXPECT_THAT(*(*run(provider, R"(echo '{"t":1,"samples":1}')"))[0].problem, HasSubstr("not given back"));
+}
+
+TEST(Measure, BadLinesAreTold) {
+  EXPECT_EQ(trouble("echo hello"), "worker line: expected a JSON object, found \"hello\"");
+  EXPECT_EQ(trouble(R"(printf 'a\377\001b\n')"), R"(worker line: expected a JSON object, found "a\xFF\x01b")");
+  EXPECT_THAT(trouble(R"(echo '{"t":1,"samples":-3}')"), HasSubstr("\"samples\": expected a number of 0 or more"));
+  EXPECT_THAT(trouble(R"(echo '{"t":2,"samples":1}'; echo '{"t":1,"samples":1}')"), HasSubstr("expected 2 or more"));
+  EXPECT_THAT(trouble(R"(echo '{"t":1000,"samples":1}')"), HasSubstr("expected seconds within a run of 5 s"));
+  EXPECT_THAT(trouble("head -c 3000000 /dev/zero | tr '\\0' x; sleep 0.1"), HasSubstr("at most 1048576 bytes"));
+  EXPECT_THAT(trouble("head -c 900000 /dev/zero | tr '\\0' '['; echo"), HasSubstr("expected a JSON object"));
+}
+
+TEST(Measure, EndlessOutputWithoutALineEnds) {
+  EXPECT_THAT(trouble("exec tr '\\0' x </dev/zero", 0.3), HasSubstr("at most 1048576 bytes"));
+}
+
+TEST(Measure, StallsAreTold) {
+  EXPECT_THAT(trouble(R"(echo '{"t":0.1,"samples":1}'; exec sleep 1000)", 1.5),
+              HasSubstr("stalled: no line in the last 1."));
+  EXPECT_EQ(trouble("exec sleep 1000", 0.2), "printed no line");
+}
+
+TEST(Measure, LastLineAfterTheSignalCounts) {
+  Counting provider;
+  const auto r = run(provider, R"(trap 'echo "{\"t\":0.4,\"samples\":5}"; exit 0' TERM
+echo '{"t":0.2,"samples":7}'; while :; do sleep 0.02; done)",
+                     0.4);
+  EXPECT_EQ((*r)[0].samples, 12);
+  EXPECT_EQ((*r)[0].problem.value_or(""), "");
+}
+
+TEST(Measure, CommandsThatIgnoreTheSignalAreEnded) {
+  const std::string script = R"(trap '' TERM; echo '{"t":0.1,"samples":7}'; while :; do sleep 0.05; done)";
+  EXPECT_EQ(trouble(script, 0.2), "none");
+}
+
+TEST(Measure, ALastLineNeedsNoNewline) { EXPECT_EQ(trouble(R"(printf '{"t":1,"samples":1}')"), "none"); }
+
+TEST(Measure, DeviceIsToldByTheCommand) {
+  Counting provider;
+  const auto r = run(provider, R"(echo '{"t":0,"samples":0,"device":"CPU, 2 threads"}'; echo '{"t":1,"samples":4}')");
+  EXPECT_EQ((*r)[0].device, "CPU, 2 threads");
+  EXPECT_EQ((*r)[0].samples_per_s(), 4);
+}
+
+// In a process of its own: the signal ends it once all is given back.
+TEST(MeasureDeathTest, AnInterruptGivesBackFirst) {
+  const auto interrupted = [] {
+    Counting provider;
+    std::thread([process = getpid()] {
+      sigset_t all;
+      sigfillset(&all);
+      pthread_sigmask(SIG_BLOCK, &all, nullptr);
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      kill(process, SIGINT);
+    }).detach();
+    sigset_t stops;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &stops, nullptr);  // so that we see what measure() returns
+    const auto results = run(provider, R"(echo '{"t":0.1,"samples":7}'; exec sleep 1000)", 60, {"a", "b"});
+    std::cerr << results.error().message << ", " << provider.held << " held\n";
+    pthread_sigmask(SIG_UNBLOCK, &stops, nullptr);
+  };
+  EXPECT_EXIT(interrupted(), testing::KilledBySignal(SIGINT), "interrupted by SIGINT, 0 held");
 }
 
 TEST(Measure, EnvironmentTellsTheTenant) {
@@ -102,7 +188,8 @@ TEST(WorkerLine, IsReadStrictly) {
   EXPECT_TRUE(read_worker_line(R"({"t":1.5,"samples":3})").has_value());
   for (const char* wrong : {"", "[]", "{}", R"({"t":-1,"samples":1})", R"({"t":1})", R"({"t":"1","samples":1})",
                             R"({"t":1,"samples":1,"latency_ms":3})", R"({"t":1,"samples":1,"latency_ms":["x"]})",
-                            R"({"t":1e999,"samples":1})"})
+                            R"({"t":1e999,"samples":1})", R"({"t":1,"samples":1e300})",
+                            R"({"t":1,"samples":1,"device":7})", R"({"t":1,"error":null})"})
     EXPECT_FALSE(read_worker_line(wrong).has_value()) << wrong;
 }
 
@@ -111,7 +198,12 @@ TEST(Measure, StandsBesideSimulatedInTheReport) {
   SilentProgress progress;
   PlainProcesses plain;
   StudyOptions options;
-  options.measure = MeasureOptions{&plain, {"/bin/sh", "-c", R"(echo '{"t":1,"samples":123,"latency_ms":[9]}')"}, 5, 0};
+  options.measure =
+      MeasureOptions{&plain,
+                     {"/bin/sh", "-c", R"(echo '{"t":1,"samples":123,"latency_ms":[9],"device":"CPU, 1 thread"}'
+echo '{"t":2,"error":"out of memory"}')"},
+                     5,
+                     0};
   const char* text =
       "title: x\nquestion: y\nkind: simulation\nboard: a100-sxm4-40gb\nduration_s: 5\nwarmup_s: 1\nscenarios:\n- name: "
       "s\n  servers: [{profile: 1g.5gb}]\n  tenants: [{name: a, job: {workload: resnet50}, arrivals: {poisson: 1}}]\n";
@@ -120,7 +212,8 @@ TEST(Measure, StandsBesideSimulatedInTheReport) {
   const auto markdown = report::to_markdown(*report);
   EXPECT_THAT(markdown, HasSubstr("measured beside simulated"));
   EXPECT_THAT(markdown, HasSubstr("123"));
-  EXPECT_THAT(markdown, HasSubstr("plain processes of this machine, without partitions"));
+  EXPECT_THAT(markdown, HasSubstr("plain processes of this machine, without partitions (CPU, 1 thread: not a GPU)"));
+  EXPECT_THAT(markdown, HasSubstr("0 of 1 tenants ran without trouble: a: out of memory"));
 }
 
 }  // namespace
