@@ -177,11 +177,16 @@ Result<Shape> read_input(const YamlPlace& place, const YamlNode& node, const Sco
     return std::unexpected(yaml_error(place, node, "expected image: [channels, rows, columns] or tokens: N"));
   const YamlPlace at = place.at(node.members.front().first);
   const YamlNode& value = node.members.front().second;
-  if (node.find("tokens")) return Shape{Shape::Kind::ids, 1, TRY(evaluate(at, value, scope, 1)), 1};
+  if (node.find("tokens")) {
+    const auto tokens = TRY(evaluate(at, value, scope, 1));
+    return Shape{Shape::Kind::ids, 1, tokens, 1};
+  }
   const auto& sizes = *TRY(as_sequence(at, value));
   if (sizes.size() != 3) return std::unexpected(yaml_error(at, value, "expected [channels, rows, columns]"));
-  return Shape{Shape::Kind::image, TRY(evaluate(at.at(0), sizes[0], scope, 1)),
-               TRY(evaluate(at.at(1), sizes[1], scope, 1)), TRY(evaluate(at.at(2), sizes[2], scope, 1))};
+  const auto channels = TRY(evaluate(at.at(0), sizes[0], scope, 1));
+  const auto rows = TRY(evaluate(at.at(1), sizes[1], scope, 1));
+  const auto columns = TRY(evaluate(at.at(2), sizes[2], scope, 1));
+  return Shape{Shape::Kind::image, channels, rows, columns};
 }
 
 }  // namespace

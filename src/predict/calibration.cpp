@@ -91,26 +91,20 @@ double variance_along(const std::array<double, 9>& covariance, const std::array<
   return sum;
 }
 
-}  // namespace
-
-Result<Calibration> calibrate(const Predictor& predictor, const std::vector<Point>& points) {
-  TRY_VOID(check(points));
-  for (const Point& point : points) {
-    if (auto time = predictor.time(point.partition, point.batch); !time) return std::unexpected(time.error());
-  }
+// The factors by MAP where each point is known to within `noise` (log scale).
+Calibration most_probable(const Predictor& predictor, const std::vector<Point>& points, double noise) {
   LeastSquares problem;
   problem.residuals = [&](const std::vector<double>& logs) {
     std::vector<double> out;
     for (const Point& point : points) {
       auto time = predictor.time(point.partition, point.batch, factors_of(logs));
-      out.push_back(std::log(time->total_s * 1e3 / point.step_ms) / kResidual);
+      out.push_back(time ? std::log(time->total_s * 1e3 / point.step_ms) / noise : 0);
     }
     return out;
   };
   std::vector<Parameter> parameters;
   for (double sigma : kPrior) parameters.push_back({0, -3, 3, sigma});
   Solution solution = solve(problem, parameters);
-
   Calibration out;
   Factors found = factors_of(solution.parameters);
   out.device = found.device;
@@ -118,15 +112,37 @@ Result<Calibration> calibrate(const Predictor& predictor, const std::vector<Poin
   out.host = found.host;
   std::ranges::copy(solution.covariance, out.covariance.begin());
   double worst = 0;
-  for (double r : solution.residuals) worst = std::max(worst, std::abs(r) * kResidual);
+  for (double r : solution.residuals) worst = std::max(worst, std::abs(r) * noise);
   out.residual = std::hypot(kModelResidual, worst);
+  return out;
+}
+
+// The largest disagreement of the points with the calibrated model.
+double noise_of(const Calibration& c) {
+  return std::sqrt(std::max(0.0, c.residual * c.residual - kModelResidual * kModelResidual));
+}
+
+}  // namespace
+
+Result<Calibration> calibrate(const Predictor& predictor, const std::vector<Point>& points) {
+  TRY_VOID(check(points));
+  for (const Point& point : points) {
+    if (auto time = predictor.time(point.partition, point.batch); !time) return std::unexpected(time.error());
+  }
+  Calibration out = most_probable(predictor, points, kResidual);
   out.notes = contradictions(predictor.constants(), points);
+  double worst = noise_of(out);
   if (out.notes.empty() && worst > kContradiction) {
     out.notes.push_back(
         fmt::format("the measured points do not agree with any setting of the model: {:.0f} % remain; "
                     "check precision, batch and what else the step contains",
                     100 * (std::exp(worst) - 1)));
   }
+  if (out.notes.empty()) return out;
+  // Points that disagree by so much are worth no more than that.
+  std::vector<std::string> notes = std::move(out.notes);
+  out = most_probable(predictor, points, std::max(kResidual, worst));
+  out.notes = std::move(notes);
   return out;
 }
 
@@ -138,18 +154,20 @@ std::optional<NextPoint> next_point(const Predictor& predictor, const std::vecto
     covariance.fill(0);
     for (std::size_t i = 0; i < 3; ++i) covariance[i * 4] = kPrior[i] * kPrior[i];
   }
+  // One more point will agree no better than those before it.
+  double noise = std::max(kResidual, noise_of(calibration)), residual = std::max(kModelResidual, calibration.residual);
   Factors at{calibration.device, calibration.bandwidth, calibration.host};
   std::vector<std::array<double, 3>> slope;
   for (const Point& place : places) slope.push_back(slopes(predictor, place, at));
   NextPoint best;
   for (std::size_t p = 0; p < places.size(); ++p) {
-    double known = variance_along(covariance, slope[p], slope[p]) + kResidual * kResidual;
+    double known = variance_along(covariance, slope[p], slope[p]) + noise * noise;
     double before = 0, after = 0;
     for (const auto& other : slope) {
       double variance = variance_along(covariance, other, other);
       double shared = variance_along(covariance, other, slope[p]);
-      before += std::sqrt(variance + kModelResidual * kModelResidual);
-      after += std::sqrt(std::max(0.0, variance - shared * shared / known) + kModelResidual * kModelResidual);
+      before += std::sqrt(variance + residual * residual);
+      after += std::sqrt(std::max(0.0, variance - shared * shared / known) + residual * residual);
     }
     double n = static_cast<double>(places.size());
     if (p == 0 || after / n < best.spread_after) best = {p, before / n, after / n};
@@ -171,6 +189,12 @@ Result<Estimate> from_two_points(const Constants& constants, const TwoPoints& po
   Device asked = TRY(device_of(constants, partition));
   if (large.multiprocessors <= small.multiprocessors) {
     return fail(ErrorCode::invalid, "two points without an architecture: expected a larger and a smaller partition");
+  }
+  if (std::log(points.largest.step_ms / points.smallest.step_ms) > kContradiction) {
+    return fail(ErrorCode::invalid, fmt::format("contradictory points: {} ({:.4g} ms) is slower than {} ({:.4g} ms); "
+                                                "measure both again",
+                                                place_name(points.largest), points.largest.step_ms,
+                                                place_name(points.smallest), points.smallest.step_ms));
   }
   auto weight = [&](const Device& d) {
     return kComputeShare * large.multiprocessors / d.multiprocessors +

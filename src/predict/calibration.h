@@ -17,7 +17,7 @@ struct Point {
 
 // `invalid` for no points, a time that is not positive, or points of several boards. Points that contradict each other
 // (two times for one place, or a larger partition that is slower) are no error: the calibration says so in its notes
-// and its residual grows.
+// and its residual grows, with it all intervals and what next_point states.
 Result<Calibration> calibrate(const Predictor& predictor, const std::vector<Point>& points);
 
 // The place whose measurement narrows the predictions of all `places` most; nullopt when there is none. Its own time
@@ -36,7 +36,7 @@ struct TwoPoints {
   Point largest, smallest;
 };
 // Time on another partition of the same board at the same batch, with its interval. `invalid` when the two are the same
-// partition, of different batches or boards.
+// partition, of different batches or boards, or contradict each other (the larger is the slower one).
 Result<Estimate> from_two_points(const Constants& constants, const TwoPoints& points, const Partition& partition);
 
 }  // namespace partita::predict

@@ -105,6 +105,37 @@ TEST_F(CalibrationTest, TheNextPointIsOneThatTeachesSomething) {
   EXPECT_FALSE(next_point(*predictor_, {}, {}));
 }
 
+TEST_F(CalibrationTest, WhatTheNextPointPromisesIsWhatTheIntervalsSay) {
+  std::vector<Point> places;
+  for (const char* profile : {"1g.10gb", "3g.40gb", "7g.80gb"}) places.push_back({on(profile), 64, 0});
+  auto stated = [&](const Calibration& c) {
+    double sum = 0;
+    for (const Point& place : places) {
+      Estimate ms = predictor_->predict(place.partition, place.batch, c)->step_ms;
+      sum += std::log(ms.high / ms.low) / (2 * 1.645);
+    }
+    return sum / static_cast<double>(places.size());
+  };
+  Point a = point("3g.40gb", 64, {}), b = a;
+  auto good = calibrate(*predictor_, {a});
+  b.step_ms = 3 * a.step_ms;
+  auto torn = calibrate(*predictor_, {a, b});
+  ASSERT_TRUE(good && torn);
+  auto after_good = next_point(*predictor_, places, *good), after_torn = next_point(*predictor_, places, *torn);
+  ASSERT_TRUE(after_good && after_torn);
+  EXPECT_NEAR(after_good->spread_before, stated(*good), 0.005);
+  EXPECT_NEAR(after_torn->spread_before, stated(*torn), 0.005);
+  EXPECT_GT(after_torn->spread_before, 0.4) << "two times that differ by a factor of three";
+  EXPECT_GT(after_torn->spread_after, 0.4) << "one more point does not settle which of them was right";
+}
+
+TEST_F(CalibrationTest, TwoPointsThatContradictEachOtherAreAnError) {
+  TwoPoints points{{on("7g.80gb"), 64, 40}, {on("1g.10gb"), 64, 20}};
+  auto found = from_two_points(**shipped_constants(), points, on("3g.40gb"));
+  ASSERT_FALSE(found);
+  EXPECT_THAT(found.error().message, HasSubstr("contradictory points: 7g.80gb at batch 64 (40 ms) is slower"));
+}
+
 TEST_F(CalibrationTest, TwoPointsAloneGiveTheProfilesBetween) {
   const Constants& constants = **shipped_constants();
   TwoPoints points{{on("7g.80gb"), 64, 20}, {on("1g.10gb"), 64, 140}};

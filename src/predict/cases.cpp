@@ -25,10 +25,9 @@ Result<void> each_case(const Constants& constants, const std::vector<Case>& case
     auto it = predictors.find(one.group);
     if (it == predictors.end()) {
       const Host* host = constants.host(one.measured.host);
-      it = predictors
-               .emplace(one.group, TRY(Predictor::make(constants, *one.workload, one.measured.settings,
-                                                       *one.partition.board, host)))
-               .first;
+      Predictor made =
+          TRY(Predictor::make(constants, *one.workload, one.measured.settings, *one.partition.board, host));
+      it = predictors.emplace(one.group, std::move(made)).first;
     }
     TRY_VOID(use(i, it->second, one));
   }
@@ -37,11 +36,17 @@ Result<void> each_case(const Constants& constants, const std::vector<Case>& case
 
 }  // namespace
 
-Result<Library> Library::open() { return Library(TRY(catalog::Catalog::open())); }
+Result<Library> Library::open() {
+  catalog::Catalog catalog = TRY(catalog::Catalog::open());
+  return Library(std::move(catalog));
+}
 
 Result<const catalog::Board*> Library::board(const std::string& id) {
   auto it = boards_.find(id);
-  if (it == boards_.end()) it = boards_.emplace(id, TRY(catalog_.board(id))).first;
+  if (it == boards_.end()) {
+    std::shared_ptr<const catalog::Board> board = TRY(catalog_.board(id));
+    it = boards_.emplace(id, std::move(board)).first;
+  }
   return it->second.get();
 }
 
@@ -49,7 +54,8 @@ Result<const Workload*> Library::workload(const std::string& name, std::optional
   auto key = std::pair{name, sequence.value_or(0)};
   auto it = workloads_.find(key);
   if (it == workloads_.end()) {
-    it = workloads_.emplace(key, std::make_unique<Workload>(TRY(shipped_workload(name, sequence)))).first;
+    Workload workload = TRY(shipped_workload(name, sequence));
+    it = workloads_.emplace(key, std::make_unique<Workload>(std::move(workload))).first;
   }
   return it->second.get();
 }

@@ -49,7 +49,9 @@ enum class Key : std::size_t {
   dynamic_over_tdp,
   clock_exponent,
   neighbour_loss,
+  neighbour_spread,
   virtualisation_loss,
+  virtualisation_spread,
   // Spread between laboratories
   laboratory_spread,
   mode_spread,

@@ -10,8 +10,11 @@ namespace partita::predict {
 namespace {
 
 Result<std::vector<std::string>> texts(const YamlPlace& place, const YamlNode& node) {
-  if (node.kind != YamlNode::Kind::sequence) return std::vector<std::string>{TRY(as_text(place, node))};
   std::vector<std::string> out;
+  if (node.kind != YamlNode::Kind::sequence) {
+    out.push_back(TRY(as_text(place, node)));
+    return out;
+  }
   for (std::size_t i = 0; i < node.items.size(); ++i) out.push_back(TRY(as_text(place.at(i), node.items[i])));
   return out;
 }

@@ -55,6 +55,13 @@ double shared_slowdown(const Constants& constants, const Partition& p) {
   return slower;
 }
 
+// The variance that these two terms add.
+double shared_variance(const Constants& constants, const Partition& p) {
+  double variance = std::pow(constants[Key::neighbour_spread] * p.busy_neighbours, 2);
+  if (p.virtualised) variance += std::pow(constants[Key::virtualisation_spread], 2);
+  return variance;
+}
+
 // Notes, and the variance that an extrapolation adds.
 double add_notes(const Constants& constants, const Workload& workload, const Settings& settings, const Partition& p,
                  Prediction& out) {
@@ -133,6 +140,7 @@ Result<Prediction> Predictor::predict(const Partition& partition, int batch, con
       host_ != &kReference && std::ranges::find(constants_->networks, workload_->name) != constants_->networks.end();
   double sigma = calibration.residual > 0 ? calibrated_spread(plan_, device, batch, calibration)
                                           : std::hypot(spread(*constants_, out.share, seen), std::sqrt(beyond));
+  sigma = std::hypot(sigma, std::sqrt(shared_variance(*constants_, partition)));
   out.step_ms = interval(time.total_s * 1e3, sigma);
   double samples = static_cast<double>(batch) * settings_.processes;
   out.throughput = {samples / time.total_s, samples * 1e3 / out.step_ms.high, samples * 1e3 / out.step_ms.low};

@@ -75,6 +75,35 @@ TEST_F(ModelTest, ALargerPartitionIsNeverSlowerAndALargerBatchNeverNeedsLessMemo
   EXPECT_TRUE(held);
 }
 
+TEST_F(ModelTest, TheNamedBoundIsTheLargestTermAndWhatHelpsMost) {
+  const std::vector<std::pair<std::string, std::string>> places{
+      {"a100-sxm4-40gb", "1g.5gb"},  {"a100-sxm4-80gb", "3g.40gb"}, {"a100-sxm4-80gb", "7g.80gb"},
+      {"h100-sxm5-80gb", "1g.10gb"}, {"h100-sxm5-80gb", "7g.80gb"}, {"a30-24gb", "2g.12gb"}};
+  const std::vector<std::string> names{"resnet50", "vgg16", "mobilenetv2", "vit-b-16", "bert-base"};
+  EXPECT_TRUE(rc::check("bound", [&] {
+    Settings s;
+    s.mode = *rc::gen::element(Mode::inference, Mode::training);
+    s.framework = *rc::gen::element(Framework::eager_overlapped, Framework::eager_serial, Framework::graph);
+    s.matmul = *rc::gen::element(Precision::fp32, Precision::tf32);
+    s.copy_inside_step = *rc::gen::arbitrary<bool>();
+    int batch = *rc::gen::inRange(1, 200);
+    auto place = *rc::gen::elementOf(places);
+    Partition p = on(place.first, place.second);
+    auto predictor = Predictor::make(constants(), network(*rc::gen::elementOf(names)), s, *p.board);
+    RC_ASSERT(predictor);
+    auto found = predictor->predict(p, batch);
+    RC_ASSERT(found);
+    for (double share : found->share) RC_ASSERT(share <= found->share[static_cast<std::size_t>(found->bound)]);
+    // A term's share is what the step gains when the term shrinks.
+    constexpr double kLess = 1 - 1e-6;
+    double base = predictor->time(p, batch)->total_s;
+    auto gain = [&](Factors f) { return (1 - predictor->time(p, batch, f)->total_s / base) / 1e-6; };
+    RC_ASSERT(std::abs(gain({.device = kLess, .bandwidth = 1, .host = 1}) - found->share[1]) < 0.02);
+    RC_ASSERT(std::abs(gain({.device = 1, .bandwidth = kLess, .host = 1}) - found->share[2]) < 0.02);
+    RC_ASSERT(gain({.device = 1, .bandwidth = 1, .host = kLess}) <= found->share[0] + 0.02);
+  }));
+}
+
 TEST_F(ModelTest, SmallBatchesOnALargePartitionAreBoundByTheHostAndLargeOnesByTheDevice) {
   Settings s;
   auto one = run("resnet50", s, on("a100-sxm4-80gb", "7g.80gb"));

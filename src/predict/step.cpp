@@ -176,6 +176,18 @@ double clock_share(const Device& device, double active) {
   return wanted <= allowed ? 1 : std::pow(allowed / wanted, device.clock_exponent);
 }
 
+// A time by what it consists of.
+struct Parts {
+  double host = 0, compute = 0, bandwidth = 0;
+  double work() const { return compute + bandwidth; }
+  double sum() const { return host + work(); }
+  void add(double floor, double by_compute, double by_bandwidth) {
+    host += floor;
+    compute += by_compute;
+    bandwidth += by_bandwidth;
+  }
+};
+
 }  // namespace
 
 double bytes_per_element(Precision precision) {
@@ -253,36 +265,43 @@ StepTime evaluate(const StepPlan& plan, const Device& device, double batch, cons
   double offered = device.bandwidth * plan.bandwidth_efficiency * (device.whole_memory ? plan.whole_bandwidth : 1);
   double asked = device.multiprocessors * plan.bandwidth_per_sm * device.clock;
   double byte_s = factors.bandwidth * std::pow(std::pow(offered, -4) + std::pow(asked, -4), 0.25);
-  double host = 0, end = 0, compute = 0, memory = 0, floors = 0;
+  // `path` is what the step's end waits for: where the device waits for a launch, all before it was launches.
+  Parts path, all;
+  double launched = 0;
   for (const Kernel& kernel : plan.kernels) {
     double c = kernel.compute * sm_s * (1 + kernel.half_k_over_k + kernel.half_k_over_m / batch) +
                kernel.tail_s * factors.device;
     double m = (kernel.bytes * batch + kernel.fixed_bytes) * byte_s;
-    double both = std::cbrt(c * c * c + m * m * m);
-    (c > m ? compute : memory) += both;
-    floors += plan.floor_s;
+    double c3 = c * c * c, both3 = c3 + m * m * m;
+    double both = std::cbrt(both3);
+    double compute = both3 > 0 ? both * c3 / both3 : 0;
     double launch = kernel.launch_s * factors.host;
-    double start = plan.serial ? end + launch : std::max(end, host += launch);
-    if (plan.serial) host += launch;
-    end = start + both + plan.floor_s;
+    launched += launch;
+    if (plan.serial) {
+      path.host += launch;
+    } else if (launched > path.sum()) {
+      path = {.host = launched, .compute = 0, .bandwidth = 0};
+    }
+    path.add(plan.floor_s, compute, both - compute);
+    all.add(plan.floor_s, compute, both - compute);
   }
-  StepTime time;
-  time.launch_s = host;
-  double work = compute + memory;
-  if (plan.small_precision && work > 0) {
-    double active = device.active_share * std::min(1.0, (work + floors) / end);
-    double slower = compute * (1 / clock_share(device, active) - 1);
-    compute += slower;
-    end += slower;
-    work += slower;
+  if (plan.small_precision && all.work() > 0) {
+    double active = device.active_share * std::min(1.0, all.sum() / path.sum());
+    double slower = 1 / clock_share(device, active);
+    path.compute *= slower;
+    all.compute *= slower;
   }
   // Processes of the same workload share the device; their launches and floors overlap.
-  if (plan.processes > 1) end = std::max(end, plan.processes * work + floors);
+  all.compute *= plan.processes;
+  all.bandwidth *= plan.processes;
+  if (plan.processes > 1 && all.sum() > path.sum()) path = all;
+  StepTime time;
+  time.launch_s = launched;
+  time.host_s = path.host;
+  time.compute_s = path.compute;
+  time.bandwidth_s = path.bandwidth;
   time.copy_s = batch * plan.input_bytes / plan.copy_bytes_per_s;
-  time.compute_s = compute * plan.processes;
-  time.bandwidth_s = memory * plan.processes;
-  time.host_s = std::max(0.0, end - time.compute_s - time.bandwidth_s);
-  time.total_s = end + time.copy_s;
+  time.total_s = path.sum() + time.copy_s;
   return time;
 }
 

@@ -73,9 +73,10 @@ struct Factors {
   double device = 1, bandwidth = 1, host = 1;
 };
 
+// The parts are those of the critical path and sum up to the total: what a part loses, the step loses.
 struct StepTime {
   double total_s = 0;
-  double host_s = 0;  // the device waits for launches, and launch floors
+  double host_s = 0;  // launches that the device waits for, and launch floors
   double compute_s = 0, bandwidth_s = 0, copy_s = 0;
   double launch_s = 0;  // all launches, whether they show or not
 };

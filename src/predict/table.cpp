@@ -95,8 +95,12 @@ std::string compare_larger(const Table& table, std::size_t chosen) {
     double gain = other.prediction.throughput.median / here.prediction.throughput.median;
     if (gain < 1.02 && next + n < table.rows.size()) continue;
     if (gain < 1.1) {
+      // What keeps the larger one from being faster, where this one is at its own limits.
+      Bound why = other.prediction.bound == Bound::host || other.prediction.bound == Bound::copy
+                      ? other.prediction.bound
+                      : here.prediction.bound;
       return fmt::format("a larger partition would not help: {} gives {:+.0f} % at batch {}; {}", other.name,
-                         100 * (gain - 1), here.batch, limit_of(here.prediction.bound));
+                         100 * (gain - 1), here.batch, limit_of(why));
     }
     return fmt::format("the need is met; {} would give {:.2g} times as much at batch {} ({})", other.name, gain,
                        here.batch, limit_of(here.prediction.bound));

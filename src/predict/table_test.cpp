@@ -1,5 +1,7 @@
 #include "predict/table.h"
 
+#include <map>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,6 +65,38 @@ TEST_F(TableTest, TheSmallestThatMeetsANeedAndWhatTheOthersLack) {
   ASSERT_TRUE(never);
   EXPECT_FALSE(never->row);
   EXPECT_THAT(never->rejected, SizeIs(6));
+}
+
+TEST_F(TableTest, WhyALargerOneWouldNotHelpIsTrue) {
+  const std::map<Bound, std::string> words{{Bound::host, "host's launches bound"},
+                                           {Bound::copy, "copy of the input bounds"},
+                                           {Bound::compute, "multiprocessors bound"},
+                                           {Bound::bandwidth, "memory bandwidth bounds"}};
+  int without_help = 0;
+  for (const char* board : {"a100-sxm4-40gb", "a100-sxm4-80gb", "a30-24gb", "h100-sxm5-80gb", "b200-180gb"}) {
+    for (int batch : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64}) {
+      TableQuery query;
+      query.batches = {batch};
+      auto table = make(board, query);
+      ASSERT_TRUE(table);
+      auto choice = smallest_that_meets(*table, {.throughput = 1, .latency_ms = {}, .share = {}});
+      ASSERT_TRUE(choice && choice->row);
+      if (!choice->larger.starts_with("a larger partition would not help")) continue;
+      ++without_help;
+      const auto& here = table->rows[*choice->row].prediction;
+      EXPECT_TRUE(std::ranges::any_of(table->rows,
+                                      [&](const TableRow& row) {
+                                        return choice->larger.contains(row.name) &&
+                                               choice->larger.contains(words.at(row.prediction.bound));
+                                      }))
+          << board << " batch " << batch << ": " << choice->larger;
+      double hosts = here.share[static_cast<std::size_t>(Bound::host)];
+      if (hosts > 0.5) {
+        EXPECT_THAT(choice->larger, HasSubstr("host")) << board << " batch " << batch;
+      }
+    }
+  }
+  EXPECT_GE(without_help, 5) << "else nothing was looked at";
 }
 
 TEST_F(TableTest, WrongNeedsAreErrors) {
