@@ -7,12 +7,12 @@
 namespace partita::api {
 namespace {
 
-Json node_json(const layout::NodeState& state) {
+Json node_json(const layout::NodeState& state, BoardTables& boards) {
   Json out;
   out["driver_version"] = state.driver_version.empty() ? Json(nullptr) : Json(state.driver_version);
   out["nvml_version"] = state.nvml_version.empty() ? Json(nullptr) : Json(state.nvml_version);
   out["gpus"] = Json::array();
-  for (const auto& gpu : state.gpus) out["gpus"].push_back(gpu_json(gpu));
+  for (const auto& gpu : state.gpus) out["gpus"].push_back(gpu_json(gpu, boards));
   return out;
 }
 
@@ -49,7 +49,7 @@ Json places_json(const catalog::Board* board, const std::vector<plan::Placed>& p
   return out;
 }
 
-Json change_json(const GpuChange& change) {
+Json change_json(const GpuChange& change, BoardTables& boards) {
   const auto* board = change.board ? change.board.get() : change.before.board.get();
   Json out;
   out["gpu"] = change.before.uuid;
@@ -66,21 +66,30 @@ Json change_json(const GpuChange& change) {
   out["gpu_instances_created"] = change.plan.gpu_instances_created;
   out["compute_instances_destroyed"] = change.plan.compute_destroyed;
   out["compute_instances_created"] = change.plan.compute_created;
-  out["before"] = gpu_json(change.before);
+  out["before"] = gpu_json(change.before, boards);
+  boards.refer(out, change.board);
   return out;
 }
 
-Json plan_json(const NodePlanAnswer& answer) {
+Json plan_json(const NodePlanAnswer& answer, BoardTables& boards) {
   Json out;
   out["changes"] = Json::array();
-  for (const auto& change : answer.changes) out["changes"].push_back(change_json(change));
+  for (const auto& change : answer.changes) out["changes"].push_back(change_json(change, boards));
   out["unchanged"] = answer.unchanged;
   out["gpu_instances_kept"] = answer.gpu_instances_kept;
   out["gpu_instances_destroyed"] = answer.gpu_instances_destroyed;
   out["gpu_instances_created"] = answer.gpu_instances_created;
   out["forced"] = answer.forced;
   out["warnings"] = answer.warnings;
+  if (boards.included()) out["before"] = node_json(answer.before, boards);
   return out;
+}
+
+// The text of a document with or without its boards.
+std::string finished(Json out, const BoardTables& boards) {
+  if (!boards.included()) return to_text(out);
+  boards.write(out);
+  return to_wire_text(out);
 }
 
 std::string_view level_word(Finding::Level level) {
@@ -97,24 +106,36 @@ std::string_view level_word(Finding::Level level) {
 
 }  // namespace
 
-std::string to_json(const StatusAnswer& answer) {
+std::string to_json(const StatusAnswer& answer, Boards boards) {
+  BoardTables tables(boards == Boards::included);
   Json out;
   out["node"] = answer.node;
   out["emulated"] = answer.emulated;
-  out.update(node_json(answer.state));
+  out.update(node_json(answer.state, tables));
   out["notes"] = answer.notes;
-  return to_text(out);
+  return finished(std::move(out), tables);
 }
 
-std::string to_json(const NodePlanAnswer& answer) { return to_text(plan_json(answer)); }
+std::string to_json(const layout::NodeState& state, Boards boards) {
+  BoardTables tables(boards == Boards::included);
+  auto out = node_json(state, tables);
+  return finished(std::move(out), tables);
+}
 
-std::string to_json(const ApplyAnswer& answer) {
+std::string to_json(const NodePlanAnswer& answer, Boards boards) {
+  BoardTables tables(boards == Boards::included);
+  auto out = plan_json(answer, tables);
+  return finished(std::move(out), tables);
+}
+
+std::string to_json(const ApplyAnswer& answer, Boards boards) {
+  BoardTables tables(boards == Boards::included);
   Json out;
-  out["plan"] = plan_json(answer.plan);
-  out["after"] = node_json(answer.after);
+  out["plan"] = plan_json(answer.plan, tables);
+  out["after"] = node_json(answer.after, tables);
   out["pending_reset"] = answer.pending_reset;
   out["recovered"] = answer.recovered;
-  return to_text(out);
+  return finished(std::move(out), tables);
 }
 
 std::string to_json(const AssertAnswer& answer) {

@@ -53,6 +53,7 @@ Json profile_json(const catalog::Profile& profile) {
   out["engines"] = engines_json(profile.engines);
   out["placement_size"] = profile.placement_size;
   out["placement_starts"] = profile.placements;
+  out["driver_start_order"] = profile.driver_order;
   out["placements_assumed"] = profile.placements_assumed;
   out["confidence"] = profile.confidence;
   out["note"] = profile.note.empty() ? Json(nullptr) : Json(profile.note);
@@ -71,6 +72,7 @@ Json vgpu_json(const catalog::Board& board, const catalog::VgpuType& type) {
   out["max_per_gpu"] = value_or_null(type.max_per_gpu);
   out["max_per_gpu_mixed"] = value_or_null(type.max_per_gpu_mixed);
   out["profile"] = profile ? Json(profile->name) : Json(nullptr);
+  out["confidence"] = type.confidence.empty() ? Json(nullptr) : Json(type.confidence);
   return out;
 }
 
@@ -106,7 +108,7 @@ std::string to_json(const std::vector<catalog::BoardEntry>& boards) {
   return to_text(out);
 }
 
-std::string to_json(const catalog::Board& board) {
+Json board_json(const catalog::Board& board) {
   Json out;
   out["id"] = board.id;
   out["product"] = board.product;
@@ -130,7 +132,9 @@ std::string to_json(const catalog::Board& board) {
   for (const auto& profile : board.profiles) out["profiles"].push_back(profile_json(profile));
   out["vgpu_types"] = Json::array();
   for (const auto& type : board.vgpu_types) out["vgpu_types"].push_back(vgpu_json(board, type));
-  return to_text(out);
+  return out;
 }
+
+std::string to_json(const catalog::Board& board) { return to_text(board_json(board)); }
 
 }  // namespace partita::api

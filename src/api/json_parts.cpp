@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace partita::api {
@@ -73,6 +74,8 @@ std::string to_text(const Json& json) {
   return json.dump(kIndent, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
+std::string to_wire_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
 Json value_or_null(const std::optional<int>& value) { return value ? Json(*value) : Json(nullptr); }
 Json value_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 Json value_or_null(const std::optional<std::string>& value) { return value ? Json(*value) : Json(nullptr); }
@@ -94,7 +97,24 @@ Json place_json(const catalog::Board* board, int profile, int start) {
   return out;
 }
 
-Json gpu_json(const layout::Gpu& gpu) {
+void BoardTables::refer(Json& out, const std::shared_ptr<const catalog::Board>& board) {
+  if (!included_) return;
+  if (!board) {
+    out["board_table"] = nullptr;
+    return;
+  }
+  const auto known = std::ranges::find(boards_, board);
+  out["board_table"] = known - boards_.begin();
+  if (known == boards_.end()) boards_.push_back(board);
+}
+
+void BoardTables::write(Json& out) const {
+  if (!included_) return;
+  out["boards"] = Json::array();
+  for (const auto& board : boards_) out["boards"].push_back(board_json(*board));
+}
+
+Json gpu_json(const layout::Gpu& gpu, BoardTables& boards) {
   Json out;
   out["index"] = gpu.index;
   out["minor"] = value_or_null(gpu.minor);
@@ -118,6 +138,7 @@ Json gpu_json(const layout::Gpu& gpu) {
   out["processes"] = Json::array();
   for (const auto& process : gpu.processes) out["processes"].push_back(process_json(process));
   out["nvlink_peers"] = gpu.nvlink_peers;
+  boards.refer(out, gpu.board);
   return out;
 }
 
