@@ -26,9 +26,15 @@ struct CdiDevice {
 
 inline constexpr std::string_view kCdiKind = "nvidia.com/gpu";
 
-// The specification as JSON; devices in the given order.
+// Letters, digits and "_-.:", the first and the last a letter or digit. A lease's name may break the latter.
+bool is_cdi_device_name(std::string_view name);
+
+// The specification as JSON; devices in the given order. A name that CDI does not allow, or that came already, is left
+// out: one such name would void the whole file. Two files of one folder that name the same device void it for both, so
+// a MIG device belongs either to its lease's file or to the one for all.
 std::string cdi_specification(std::span<const CdiDevice> devices);
-// Atomic: readers see the old file or the new one. `stem` is the lease's name; the file is partita-STEM.json.
+// Atomic: readers see the old file or the new one. Not synced to disk: recovery writes all files anew. `stem` is the
+// lease's name; the file is partita-STEM.json; the folder is made if absent.
 Result<void> write_cdi(const std::filesystem::path& folder, std::string_view stem, std::string_view text);
 Result<void> remove_cdi(const std::filesystem::path& folder, std::string_view stem);
 // Stems of the files of ours that are there, for recovery.

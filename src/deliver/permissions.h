@@ -19,7 +19,8 @@ struct CapabilityNode {
 // Writes "DeviceFileModify: 0" first, or the driver's helper restores the modes. Makes a node that the kernel module
 // tells of and nobody made yet. All or nothing.
 Result<void> give(std::span<const CapabilityNode> nodes, uid_t uid, gid_t gid);
-// Back to root's alone. Nodes that are gone are no error.
+// Back to root's alone (this process's, when it is not root: emulated nodes only). Nodes that are gone are no error;
+// each is tried, the first error is told. What was opened stays open: end the processes first.
 Result<void> take_back(std::span<const CapabilityNode> nodes);
 
 }  // namespace partita::deliver
