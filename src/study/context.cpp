@@ -223,10 +223,19 @@ Result<Job> Context::read_job(const Fields& fields) {
   return job;
 }
 
+Result<predict::Workload> Context::read_workload(const Job& job) const {
+  const std::string& name = job.workload;
+  const bool file = name.find('/') != std::string::npos || name.ends_with(".yaml") || name.ends_with(".yml");
+  if (!file) return predict::shipped_workload(name, job.settings.sequence);
+  if (!options_.read_file)
+    return fail(ErrorCode::invalid,
+                fmt::format("{}: workload files are not read here; take a shipped one", quote(name)));
+  return predict::read_workload(TRY(options_.read_file(name)), name, job.settings.sequence);
+}
+
 Result<const predict::Workload*> Context::workload(const Job& job) {
   auto& slot = workloads_[fmt::format("{}|{}", job.workload, job.settings.sequence.value_or(0))];
-  if (!slot)
-    slot = std::make_unique<predict::Workload>(TRY(predict::shipped_workload(job.workload, job.settings.sequence)));
+  if (!slot) slot = std::make_unique<predict::Workload>(TRY(read_workload(job)));
   return slot.get();
 }
 
@@ -261,14 +270,11 @@ Result<double> Context::step_s(const Job& job, const Place& place, int batch, do
 }
 
 Result<double> Context::gpu_s(const Job& job, const Place& place, int batch) {
-  Cached* cached = TRY(this->cached(job, place));
-  const auto time = TRY(cached->predictor.time(place.partition, batch));
-  const auto& plan = cached->predictor.plan();
-  if (plan.serial) return time.total_s;
-  // The shortest time of each kernel is counted with the host's waits, though the GPU is taken.
-  const double floors = std::min(time.host_s, plan.floor_s * static_cast<double>(plan.kernels.size()));
-  const double works = time.compute_s + time.bandwidth_s + time.copy_s + floors;
-  return std::min(time.total_s, time.total_s * works / (works + time.host_s - floors));
+  const double total_s = TRY(step_s(job, place, batch));
+  const auto& predictor = TRY(cached(job, place))->predictor;
+  if (predictor.plan().serial) return total_s;
+  const predict::Factors without_host{.device = 1, .bandwidth = 1, .host = 0};
+  return std::min(total_s, TRY(predictor.time(place.partition, batch, without_host)).total_s);
 }
 
 Result<Service> Context::service(const Job& job, const Place& place, int max_requests) {

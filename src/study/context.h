@@ -17,7 +17,7 @@
 
 namespace partita::study {
 
-// A workload and how it is run; a request of a tenant is settings.batch samples.
+// A workload (shipped, or a file's path) and how it is run; a request of a tenant is settings.batch samples.
 struct Job {
   std::string workload;
   predict::Settings settings;
@@ -77,6 +77,7 @@ class Context {
 
  private:
   struct Cached;
+  Result<predict::Workload> read_workload(const Job& job) const;
   Result<Cached*> cached(const Job& job, const Place& place);
   Result<void> read_assumption(const Fields& fields);
 

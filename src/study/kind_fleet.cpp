@@ -23,6 +23,7 @@ struct Machine {
   int used = 0;                             // users on each GPU when all are spread over as few machines as serve them
   double p99_s = 0, met = 0;                // of the worst user then
   double greedy_p99_s = 0, greedy_met = 0;  // of the worst other user beside one greedy user
+  double most_rate = 0;                     // requests per second of each user up to which all are served; 0: not asked
   std::optional<int> breaks;                // greedy users per GPU that take the SLO from the others
   bool shares() const { return used > 1; }
   double worst_p99_s = 0;  // of any other user, beside any number of greedy ones
@@ -112,6 +113,26 @@ Result<void> find_most(const Question& q, Machine& m, Context& context) {
   return {};
 }
 
+// How much more each of them could ask for: the doubling at which not all are served, then halving the step. Only where
+// requests come at a rate. A higher rate than the last one tried is not looked for: 256 times what was asked.
+Result<void> find_rate(const Question& q, Machine& m, Context& context) {
+  if (q.user.arrivals.kind != Arrivals::Kind::poisson || q.user.arrivals.rate_per_s <= 0) return {};
+  constexpr int kDoublings = 8, kHalvings = 5;
+  const auto served = [&](double factor) -> Result<bool> {
+    Question more = q;
+    more.user.arrivals.rate_per_s *= factor;
+    return worst_of(q, TRY(one_gpu(more, m, m.used, 0, context)), 0).served == m.used;
+  };
+  double low = 1, high = 2;
+  for (int i = 0; i < kDoublings && TRY(served(high)); ++i) low = high, high *= 2;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    (TRY(served(middle)) ? low : high) = middle;
+  }
+  m.most_rate = low * q.user.arrivals.rate_per_s;
+  return {};
+}
+
 Result<void> fill(const Question& q, Machine& m, Context& context) {
   // By the board alone, whatever the precision and the framework.
   Job measured = q.user.job;
@@ -121,6 +142,7 @@ Result<void> fill(const Question& q, Machine& m, Context& context) {
   if (m.per_gpu == 0) return {};
   const int gpus = m.machines(q.users) * m.gpus;
   m.used = std::min(m.per_gpu, (q.users + gpus - 1) / gpus);
+  TRY_VOID(find_rate(q, m, context));
   // The same users are compared: the first is the one that turns greedy.
   const Worst calm = worst_of(q, TRY(one_gpu(q, m, m.used, 0, context)), m.shares() ? 1 : 0);
   m.p99_s = calm.p99_s;
@@ -157,6 +179,7 @@ report::Table table(const Question& q) {
                "users per GPU then",
                "worst p99",
                "within SLO",
+               "requests/s of each, at most",
                "others' worst p99 beside one greedy user",
                "within SLO",
                "greedy users per GPU that break the others' SLO"};
@@ -167,7 +190,8 @@ report::Table table(const Question& q) {
     t.rows.push_back({mark(m), std::to_string(m.gpus), fmt::format("{}{}", m.per_gpu, m.by_memory ? " (memory)" : ""),
                       std::to_string(m.per_gpu * m.gpus), any ? std::to_string(m.machines(q.users)) : "cannot",
                       std::to_string(m.used), any ? milliseconds(m.p99_s) : "–", any ? percent(m.met) : "–",
-                      shared ? milliseconds(m.greedy_p99_s) : "–", shared ? percent(m.greedy_met) : "–", breaking(m)});
+                      m.most_rate > 0 ? figure_of(m.most_rate) : "–", shared ? milliseconds(m.greedy_p99_s) : "–",
+                      shared ? percent(m.greedy_met) : "–", breaking(m)});
   }
   return t;
 }
@@ -200,10 +224,11 @@ void say_machine(const Question& q, const Machine& m, report::Report& report) {
   if (need > 1) line += fmt::format("; all of them take {} machines", need);
   line += fmt::format("; the worst p99 with {} on each GPU is {}", m.used == 1 ? "one" : std::to_string(m.used),
                       milliseconds(m.p99_s));
+  if (m.most_rate > 0) line += fmt::format(", and each could send up to {} requests/s", figure_of(m.most_rate));
   if (!m.shares()) {
-    line += ", and nobody shares a GPU";
+    line += "; nobody shares a GPU";
   } else {
-    line += fmt::format(", beside one greedy user {}", milliseconds(m.greedy_p99_s));
+    line += fmt::format("; beside one greedy user the p99 is {}", milliseconds(m.greedy_p99_s));
     line += m.breaks
                 ? fmt::format(": {} on a GPU take{} the SLO from the others",
                               count_of(static_cast<std::size_t>(*m.breaks), "greedy user"), *m.breaks == 1 ? "s" : "")
@@ -221,20 +246,17 @@ void say(const Question& q, report::Report& report) {
   std::vector<std::string> felt, unmoved, dense;
   int most = 0;
   for (const Machine& m : q.machines) {
-    if (m.isolated()) (m.unmoved() ? unmoved : felt).push_back(m.name);
+    if (m.isolated() && m.shares()) (m.unmoved() ? unmoved : felt).push_back(m.name);
     most = std::max(most, m.per_gpu);
   }
   for (const Machine& m : q.machines)
     if (m.per_gpu == most) dense.push_back(m.name);
   if (most == 0) return;
-  const auto named = [](const std::vector<std::string>& names) {
-    return names.empty() ? "no machine" : list_of(names);
-  };
   report.answer.push_back(fmt::format("Most users per GPU: {}, with {}.", list_of(dense), most));
-  report.answer.push_back(
-      fmt::format("Isolation: on {} the others do not feel greedy users at all (p99 within 5 %); on {} they feel them, "
-                  "but keep their SLO.",
-                  named(unmoved), named(felt)));
+  if (!unmoved.empty())
+    report.answer.push_back(
+        fmt::format("Isolation: on {} the others do not feel greedy users at all (p99 within 5 %).", list_of(unmoved)));
+  if (!felt.empty()) report.answer.push_back(fmt::format("On {} they feel them, but keep their SLO.", list_of(felt)));
 }
 
 }  // namespace

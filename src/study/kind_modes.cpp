@@ -22,9 +22,10 @@ struct Load {
   std::string name;
   double load = 0;  // share of a slice's capacity; 0: closed, one request always there
   double on_s = 0, off_s = 0;
-  int active = 0;     // tenants that work
-  int in_flight = 1;  // batches that a greedy tenant keeps going
-  int greedy = 0;     // of those, always busy; the others are judged
+  int active = 0;                 // tenants that work
+  int in_flight = 1;              // batches that a greedy tenant keeps going
+  int greedy = 0;                 // of those, always busy; the others are judged
+  std::optional<Job> greedy_job;  // nullopt: the same as the others'
 };
 
 struct Mode {
@@ -35,6 +36,7 @@ struct Mode {
 
 struct Cell {
   std::vector<double> value;  // by mode: p99 in seconds, or samples per second where the load is closed
+  std::vector<double> apart;  // where some are greedy: p99 while those sleep
   std::vector<bool> fits;
   std::optional<std::size_t> best;
 };
@@ -71,13 +73,23 @@ Result<Question> read(const Fields& study, Context& context) {
     q.sizes.push_back({TRY(row.text("name")), TRY(context.read_job(job))});
   }
   for (const Fields& row : TRY(study.rows("loads"))) {
-    TRY_VOID(row.only({"name"}, {"load", "on_s", "off_s", "active", "greedy", "in_flight"}));
-    Load load{TRY(row.text("name")), TRY(row.number("load", 0, 100, 0)), TRY(row.number("on_s", 0, 1e6, 0)),
-              TRY(row.number("off_s", 0, 1e6, 0))};
+    TRY_VOID(row.only({"name"}, {"load", "on_s", "off_s", "active", "greedy", "greedy_job", "in_flight"}));
+    Load load{TRY(row.text("name")),
+              TRY(row.number("load", 0, 100, 0)),
+              TRY(row.number("on_s", 0, 1e6, 0)),
+              TRY(row.number("off_s", 0, 1e6, 0)),
+              0,
+              1,
+              0,
+              {}};
     load.active = TRY(row.integer("active", 1, q.tenants, q.tenants));
     load.in_flight = TRY(row.integer("in_flight", 1, 64, 1));
     load.greedy = TRY(row.integer("greedy", 0, load.active - 1, 0));
     if (load.greedy > 0 && load.load <= 0) return row.error("greedy", "expected a load for the other tenants");
+    if (const auto job = TRY(row.child("greedy_job"))) {
+      if (load.greedy == 0) return row.error("greedy_job", "expected greedy tenants, found none");
+      load.greedy_job = TRY(context.read_job(*job));
+    }
     if ((load.on_s > 0) != (load.off_s > 0)) return row.error("on_s", "expected both on_s and off_s, or neither");
     q.loads.push_back(std::move(load));
   }
@@ -113,7 +125,7 @@ Arrivals arrivals_of(const Load& load, double capacity_per_s) {
 }
 
 Result<std::optional<double>> one(const Question& q, const Size& size, const Load& load, const Mode& mode,
-                                  double capacity, Context& context) {
+                                  double capacity, bool with_greedy, Context& context) {
   const bool virtualised = mode.sharing == Sharing::vgpu_best_effort || mode.sharing == Sharing::vgpu_equal_share;
   ScenarioSpec spec;
   const Place place = TRY(context.place(q.board, mode.mig ? q.profile : "", virtualised));
@@ -126,10 +138,12 @@ Result<std::optional<double>> one(const Question& q, const Size& size, const Loa
     if (i >= load.greedy) {
       tenant.arrivals = arrivals_of(load, capacity);
     } else {
+      if (load.greedy_job) tenant.job = *load.greedy_job;
       tenant.arrivals.clients = load.in_flight;
       if (mode.sharing == Sharing::mps) tenant.streams = load.in_flight;
     }
-    if (i >= load.active) tenant.arrivals.kind = Arrivals::Kind::poisson, tenant.arrivals.rate_per_s = 0;
+    if (i >= load.active || (i < load.greedy && !with_greedy))
+      tenant.arrivals.kind = Arrivals::Kind::poisson, tenant.arrivals.rate_per_s = 0;
     tenant.server = spec.servers[mode.mig ? static_cast<std::size_t>(i) : 0].name;
     spec.tenants.push_back(std::move(tenant));
   }
@@ -151,7 +165,9 @@ Result<Cell> cell(const Question& q, const Size& size, const Load& load, Context
   Cell out;
   const bool less = load.load > 0;
   for (const Mode& mode : q.modes) {
-    const auto value = TRY(one(q, size, load, mode, capacity, context));
+    const auto value = TRY(one(q, size, load, mode, capacity, true, context));
+    if (load.greedy > 0)
+      out.apart.push_back(TRY(one(q, size, load, mode, capacity, false, context)).value_or(INFINITY));
     out.fits.push_back(value.has_value());
     out.value.push_back(value.value_or(0));
     const std::size_t i = out.value.size() - 1;
@@ -267,6 +283,54 @@ Score score(const Question& q, const std::vector<std::vector<Cell>>& all, std::s
   return out;
 }
 
+// How many times as long a mode's p99 is while the greedy tenants are busy as while they sleep, at most; infinite when
+// overloaded then.
+std::optional<double> most_felt(const Question& q, const std::vector<std::vector<Cell>>& all, std::size_t mode) {
+  std::optional<double> most;
+  for (std::size_t l = 0; l < q.loads.size(); ++l) {
+    for (const Cell& c : all[l])
+      if (!c.apart.empty() && c.fits[mode] && std::isfinite(c.apart[mode]))
+        most = std::max(most.value_or(0), c.value[mode] / c.apart[mode]);
+  }
+  return most;
+}
+
+void say_isolation(const Question& q, const std::vector<std::vector<Cell>>& all, report::Report& report) {
+  std::vector<std::string> felt;
+  for (std::size_t i = 0; i < q.modes.size(); ++i) {
+    if (const auto most = most_felt(q, all, i))
+      felt.push_back(std::isfinite(*most) ? fmt::format("{} under {}", figure_of(*most), q.modes[i].name)
+                                          : "no bound under " + q.modes[i].name);
+  }
+  if (!felt.empty())
+    report.answer.push_back(
+        fmt::format("What can be promised: greedy tenants lengthen the p99 of the others, against that while they "
+                    "sleep, at most by a "
+                    "factor of {} (simulated).",
+                    list_of(felt)));
+}
+
+// The cases in which MIG is furthest behind.
+void say_losses(const Question& q, const std::vector<std::vector<Cell>>& all, std::size_t m, report::Report& report) {
+  std::vector<std::pair<double, std::string>> lost;
+  for (std::size_t l = 0; l < q.loads.size(); ++l) {
+    const bool less = q.loads[l].load > 0;
+    for (std::size_t s = 0; s < q.sizes.size(); ++s) {
+      const double far = behind(all[l][s], m, less);
+      if (far > 1 + q.close && std::isfinite(far))
+        lost.emplace_back(
+            far, fmt::format("{} ({}, {} {})", q.sizes[s].name, q.loads[l].name,
+                             less ? figure_of(far) + " times the p99 of" : percent(1 / far) + " of the throughput of",
+                             q.modes[*all[l][s].best].name));
+    }
+  }
+  constexpr std::size_t kShown = 3;
+  std::ranges::sort(lost, std::greater<>());
+  std::vector<std::string> worst;
+  for (std::size_t i = 0; i < std::min(kShown, lost.size()); ++i) worst.push_back(lost[i].second);
+  if (!worst.empty()) report.answer.push_back(fmt::format("{} loses most with {}.", q.modes[m].name, list_of(worst)));
+}
+
 void say(const Question& q, const std::vector<std::vector<Cell>>& all, report::Report& report) {
   const auto mig = std::ranges::find(q.modes, true, &Mode::mig);
   if (mig != q.modes.end()) {
@@ -276,6 +340,8 @@ void say(const Question& q, const std::vector<std::vector<Cell>>& all, report::R
         "Of {} cases (size of job by load) with {} tenants, {} is best in {}, as good as another within {} in {} and "
         "behind in {} (simulated).",
         q.sizes.size() * q.loads.size(), q.tenants, mig->name, s.best, percent(q.close), s.alike, s.behind));
+    if (!s.won.empty()) report.answer.push_back(fmt::format("{} wins with {}.", mig->name, list_of(s.won)));
+    say_losses(q, all, m, report);
     if (std::ranges::find(q.modes, Sharing::mps, &Mode::sharing) != q.modes.end())
       report.answer.push_back(
           fmt::format("Without MPS, under which a fault of one tenant can end the others, MIG is best in {}, as good "
@@ -283,6 +349,7 @@ void say(const Question& q, const std::vector<std::vector<Cell>>& all, report::R
                       isolating.best, isolating.alike, isolating.behind,
                       isolating.won.empty() ? "" : "; best for " + list_of(isolating.won)));
   }
+  say_isolation(q, all, report);
   for (std::size_t l = 0; l < q.loads.size(); ++l) {
     const bool less = q.loads[l].load > 0;
     std::string line = fmt::format("{} (by {}): ", capital(q.loads[l].name), less ? "p99" : "throughput");

@@ -50,8 +50,9 @@ Result<void> only_keys(const Fields& study, Fields::Keys required, Fields::Keys 
   }
   for (const std::string& key : study.keys()) {
     if (std::ranges::find(known, key) == known.end()) {
-      return study.error(
-          key, fmt::format("unknown key{}; a study of this kind has {}", did_you_mean(key, known), join(known, ", ")));
+      const std::string hint = did_you_mean(key, known);
+      return study.error(key,
+                         "unknown key" + (hint.empty() ? "; a study of this kind has " + join(known, ", ") : hint));
     }
   }
   for (const std::string_view key : required) {
@@ -78,9 +79,9 @@ Result<std::string_view> shipped_study(std::string_view name) {
   if (auto text = catalog::embedded_file(fmt::format("studies/{}.yaml", name))) return *text;
   std::vector<std::string> names;
   for (const std::string_view path : catalog::embedded_files("studies/")) names.push_back(name_of(path));
-  return fail(ErrorCode::not_found,
-              fmt::format("no shipped study is called {}{}; there are {}", quote(std::string(name)),
-                          did_you_mean(name, names), join(names, ", ")));
+  const std::string hint = did_you_mean(name, names);
+  return fail(ErrorCode::not_found, fmt::format("no study {} is shipped{}", quote(name),
+                                                hint.empty() ? "; there are " + join(names, ", ") : hint));
 }
 
 Result<report::Report> run_study(std::string_view text, const std::string& file, catalog::Catalog& catalog,

@@ -200,7 +200,7 @@ TEST_F(Study, EveryWorkloadGetsAProfile) {
 
 TEST_F(Study, WhereMigLosesIsSaid) {
   const auto r = shipped("which-sharing");
-  EXPECT_THAT(r.answer[0], HasSubstr("Of 24 cases"));
+  EXPECT_THAT(r.answer[0], HasSubstr("Of 32 cases"));
   EXPECT_THAT(words(r), HasSubstr("MIG's p99 is"));
   EXPECT_THAT(words(r), HasSubstr("MIG reaches"));
 }
