@@ -34,74 +34,82 @@ Result<void> each_case(const Constants& constants, const std::vector<Case>& case
   return {};
 }
 
+Result<void> resolve_place(Library& library, const Measurement& row, Case& one, std::vector<std::string>& assumed) {
+  if (row.board.empty()) return fail(ErrorCode::not_found, "no board given");
+  if (row.profile.empty()) return fail(ErrorCode::not_found, "no profile given");
+  NamedPartition found = TRY(library.find(row.board, row.profile));
+  if (!found.assumed.empty() && std::ranges::find(assumed, found.assumed) == assumed.end()) {
+    assumed.push_back(found.assumed);
+  }
+  one.partition = found.partition;
+  one.partition.busy_neighbours = row.neighbours;
+  one.partition.virtualised = row.virtualised;
+  one.measured.board = one.partition.board->id;
+  one.measured.profile = one.partition.profile ? partition_name(one.partition) : "whole";
+  return {};
+}
+
+Result<void> resolve_workload(Library& library, const Measurement& row, Case& one) {
+  if (row.workload.empty()) return fail(ErrorCode::not_found, "no workload given");
+  auto workload = library.workload(row.workload, row.settings.sequence);
+  if (workload) {
+    one.workload = *workload;
+    one.measured.workload = (*workload)->name;
+    if (!(*workload)->has_sequence) one.measured.settings.sequence.reset();
+  } else if (workload.error().code == ErrorCode::not_found) {
+    one.no_workload = workload.error().message;
+  } else {
+    return std::unexpected(workload.error());
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<Library> Library::open() {
-  catalog::Catalog catalog = TRY(catalog::Catalog::open());
-  return Library(std::move(catalog));
-}
-
-Result<const catalog::Board*> Library::board(const std::string& id) {
-  auto it = boards_.find(id);
-  if (it == boards_.end()) {
-    std::shared_ptr<const catalog::Board> board = TRY(catalog_.board(id));
-    it = boards_.emplace(id, std::move(board)).first;
-  }
-  return it->second.get();
-}
-
-Result<const Workload*> Library::workload(const std::string& name, std::optional<int> sequence) {
-  auto key = std::pair{name, sequence.value_or(0)};
-  auto it = workloads_.find(key);
-  if (it == workloads_.end()) {
-    Workload workload = TRY(shipped_workload(name, sequence));
-    it = workloads_.emplace(key, std::make_unique<Workload>(std::move(workload))).first;
-  }
-  return it->second.get();
-}
-
-Result<Partition> Library::partition(const std::string& board_id, const std::string& profile) {
-  Partition out;
-  out.board = TRY(board(board_id));
-  if (profile == "whole") return out;
-  std::string names = "whole";
-  for (std::size_t i = 0; i < out.board->profiles.size(); ++i) {
-    const catalog::Profile& p = out.board->profiles[i];
-    names += ", " + p.name;
-    for (std::size_t c = 0; c < p.compute.size(); ++c) {
-      if (p.compute[c].name != profile && p.name != profile) continue;
-      out.profile = static_cast<int>(i);
-      if (p.name != profile) out.compute = static_cast<int>(c);
-      return out;
-    }
-  }
-  return fail(ErrorCode::not_found, fmt::format("board {} has no profile '{}'; it has {}", board_id, profile, names));
-}
-
-Result<std::vector<Case>> resolve(Library& library, const std::vector<Measurement>& rows) {
-  std::vector<Case> out;
+Resolved resolve(Library& library, const std::vector<Measurement>& rows) {
+  Resolved out;
   std::map<std::string, std::size_t> groups;
   for (const Measurement& row : rows) {
-    auto place = [&](Error error) {
-      return std::unexpected(in_context(fmt::format("{}, line {}", row.set, row.line), std::move(error)));
-    };
     Case one;
     one.measured = row;
-    auto partition = library.partition(row.board, row.profile);
-    if (!partition) return place(partition.error());
-    one.partition = *partition;
-    one.partition.busy_neighbours = row.neighbours;
-    one.partition.virtualised = row.virtualised;
-    auto workload = library.workload(row.workload, row.settings.sequence);
-    if (workload) {
-      one.workload = *workload;
-    } else if (workload.error().code != ErrorCode::not_found) {
-      return place(workload.error());
+    auto place = resolve_place(library, row, one, out.assumed);
+    auto network = place ? resolve_workload(library, row, one) : place;
+    if (!network) {
+      out.unusable.push_back({row.line, network.error()});
+      continue;
     }
-    one.group = groups.try_emplace(group_name(row), groups.size()).first->second;
-    out.push_back(std::move(one));
+    one.group = groups.try_emplace(group_name(one.measured), groups.size()).first->second;
+    out.cases.push_back(std::move(one));
   }
   return out;
+}
+
+void keep_predictable(const Constants& constants, Resolved& resolved) {
+  std::map<std::size_t, std::optional<Error>> groups;
+  auto predictable = [&](const Case& one) -> Result<void> {
+    TRY_VOID(device_of(constants, one.partition));
+    auto it = groups.find(one.group);
+    if (it == groups.end()) {
+      it = groups.emplace(one.group, std::nullopt).first;
+      if (one.workload) {
+        auto made = Predictor::make(constants, *one.workload, one.measured.settings, *one.partition.board,
+                                    constants.host(one.measured.host));
+        if (!made) it->second = made.error();
+      }
+    }
+    if (it->second) return std::unexpected(*it->second);
+    return {};
+  };
+  std::vector<Case> kept;
+  for (Case& one : resolved.cases) {
+    auto found = predictable(one);
+    if (found) {
+      kept.push_back(std::move(one));
+    } else {
+      resolved.unusable.push_back({one.measured.line, found.error()});
+    }
+  }
+  resolved.cases = std::move(kept);
 }
 
 Result<std::vector<StepTime>> step_times(const Constants& constants, const std::vector<Case>& cases,

@@ -2,13 +2,14 @@
 // datasets.yaml) that renames its columns and states what they leave out.
 //
 // The documented format: a header row with these columns, in any order; those marked * are required. Empty = default.
+// Other names and units that are common for them are understood too (dataset_columns.h); docs/prediction.md lists them.
 //
-//   board*        a board id: a100-sxm4-80gb              profile*     3g.40gb, 1c.3g.40gb, or whole
+//   board*        a board id: a100-sxm4-80gb; or its name  profile     3g.40gb, 3g, 1c.3g.40gb; whole (default)
 //   workload*     a shipped workload, or unknown names    mode         inference (default), training
-//   batch*        samples per step                        sequence     tokens
+//   batch         samples per step, 1                     sequence     tokens
 //   latency_ms    of one step   } one of the two          throughput   samples/s of all processes and devices together
 //   memory_mib    used on the device                      not_run      memory: it did not fit; other: not measured
-//   matmul, convolution   fp32 tf32 (default) fp16 bf16 int8 fp8
+//   precision     of both; or apart: matmul, convolution  fp32 tf32 (default) fp16 bf16 int8 fp8
 //   framework     eager_overlapped (default), eager_serial, graph
 //   optimizer     sgd, sgd_momentum, adam (default)       copy_inside_step   true, false (default)
 //   processes     MPS processes, 1                        devices      identical partitions that throughput adds up, 1
@@ -48,10 +49,17 @@ struct Measurement {
 struct DataSet {
   std::string name, title, source;
   std::vector<Measurement> rows;
+  std::vector<std::string> unused_columns;  // that mean nothing here, with the nearest ones that would
+  std::vector<std::string> assumed;         // what the file does not say
 };
 
-// The documented format. `invalid` names file, line and column.
-Result<DataSet> read_measurements(const CsvTable& table, const std::string& name);
+// What fills a documented column where the table has no such column or an empty cell: {"board", "a100-sxm4-80gb"}.
+using Defaults = std::vector<std::pair<std::string, std::string>>;
+// "board=a100-sxm4-80gb". `invalid` for anything else, and for columns that are not documented.
+Result<std::pair<std::string, std::string>> read_default(std::string_view text);
+
+// The documented format. `invalid` names file, line and column. Rows with nothing measured are left out, not wrong.
+Result<DataSet> read_measurements(const CsvTable& table, const std::string& name, const Defaults& defaults = {});
 
 // One entry of a mapping file.
 struct MappingRule {
@@ -63,8 +71,11 @@ struct Mapping {
   std::string name, title, file;
   std::vector<std::pair<std::string, std::string>> columns;  // documented column -> source column
   std::vector<MappingRule> rules;                            // applied in order
+  bool others = false;  // columns that it does not name are kept, where they mean something
 };
 Result<std::vector<Mapping>> read_mappings(std::string_view text, const std::string& file);
+// A user's own: `columns` and `rules` alone, both optional; other columns are kept.
+Result<Mapping> read_own_mapping(std::string_view text, const std::string& file);
 // The table in the documented format.
 Result<CsvTable> apply_mapping(const Mapping& mapping, const CsvTable& table);
 

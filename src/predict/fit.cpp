@@ -188,8 +188,14 @@ Result<Constants> fit_time(const std::vector<Case>& cases, const Constants& star
 }
 
 Result<FitReport> fit(Library& library, const DataSet& set) {
-  std::vector<Case> all = TRY(resolve(library, set.rows)), cases;
-  std::ranges::copy_if(all, std::back_inserter(cases), counts);
+  Resolved resolved = resolve(library, set.rows);
+  keep_predictable(prior_constants(), resolved);
+  if (!resolved.unusable.empty()) {
+    const Unusable& first = resolved.unusable.front();
+    return std::unexpected(in_context(fmt::format("{}, line {}", set.name, first.line), first.error));
+  }
+  std::vector<Case> cases;
+  std::ranges::copy_if(resolved.cases, std::back_inserter(cases), counts);
   FitReport report;
   report.rows = static_cast<int>(cases.size());
   report.left_out = static_cast<int>(

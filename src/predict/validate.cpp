@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "predict/calibration.h"
 #include "predict/naive.h"
 #include "predict/statistics.h"
@@ -47,6 +48,14 @@ std::string what(const Measurement& m) {
   return text;
 }
 
+void skip(std::vector<Skipped>& skipped, const std::string& reason, std::optional<int> line) {
+  constexpr std::size_t kLines = 5;
+  auto it = std::ranges::find(skipped, reason, &Skipped::reason);
+  if (it == skipped.end()) it = skipped.insert(it, {reason, 0, {}});
+  ++it->rows;
+  if (line && it->lines.size() < kLines) it->lines.push_back(*line);
+}
+
 class Validation {
  public:
   Validation(const Constants& constants, std::vector<Case> cases, std::vector<Prediction> predicted)
@@ -71,25 +80,25 @@ class Validation {
     return c.workload && c.measured.left_out.empty() && c.measured.throughput;
   }
   // One process alone: what the main tables hold.
-  bool main(std::size_t i) const {
-    return counts(i) && cases_[i].measured.settings.processes == 1 && cases_[i].measured.neighbours == 0;
+  bool main(std::size_t i) const { return counts(i) && alone(i); }
+  bool alone(std::size_t i) const {
+    const Measurement& m = cases_[i].measured;
+    return m.left_out.empty() && m.throughput && m.settings.processes == 1 && m.neighbours == 0;
   }
   double measured(std::size_t i) const { return cases_[i].measured.throughput.value_or(1); }
   double step_ms(std::size_t i) const { return cases_[i].measured.step_ms.value_or(1); }
 
   void count() {
-    std::map<std::string, int> skipped;
     for (std::size_t i = 0; i < cases_.size(); ++i) {
       const Case& c = cases_[i];
       if (counts(i)) {
         ++report_->rows;
       } else if (!c.measured.left_out.empty()) {
-        ++skipped[c.measured.left_out];
+        skip(report_->skipped, c.measured.left_out, std::nullopt);
       } else if (!c.workload) {
-        ++skipped[fmt::format("no architecture of '{}'", c.measured.workload)];
+        skip(report_->skipped, c.no_workload, c.measured.line);
       }
     }
-    report_->skipped.assign(skipped.begin(), skipped.end());
   }
 
   WorstRow row(std::size_t i) const {
@@ -123,7 +132,7 @@ class Validation {
       profiles[m.profile].add(predicted_[i].throughput, measured(i));
       report_->worst.push_back(row(i));
     }
-    report_->time.push_back(all.table("zero-shot"));
+    if (!all.errors.empty()) report_->time.push_back(all.table("zero-shot"));
     if (!processes.errors.empty()) report_->time.push_back(processes.table("several processes"));
     if (!neighbours.errors.empty()) report_->time.push_back(neighbours.table("busy neighbours"));
     add_tables(workloads, report_->by_workload);
@@ -245,7 +254,7 @@ class Validation {
   Result<void> two_points() {
     std::map<std::string, std::vector<std::size_t>> sets;
     for (std::size_t i = 0; i < cases_.size(); ++i) {
-      if (main(i) && !cases_[i].measured.other_batch_ratio) sets[ratio_key(i)].push_back(i);
+      if (alone(i) && !cases_[i].measured.other_batch_ratio) sets[ratio_key(i)].push_back(i);
     }
     Sample sample;
     for (const auto& [key, rows] : sets) {
@@ -257,7 +266,9 @@ class Validation {
       };
       for (std::size_t i : rows) {
         if (by_sm(i) == by_sm(top) || by_sm(i) == by_sm(low)) continue;
-        Estimate ms = TRY(from_two_points(constants_, {point(top), point(low)}, cases_[i].partition));
+        auto found = from_two_points(constants_, {point(top), point(low)}, cases_[i].partition);
+        if (!found) continue;  // the two contradict each other
+        Estimate ms = *found;
         double samples = step_ms(i) * measured(i);
         sample.add(Estimate{samples / ms.median, samples / ms.high, samples / ms.low}, measured(i));
       }
@@ -296,6 +307,25 @@ class Validation {
   SetReport* report_ = nullptr;
 };
 
+std::unexpected<Error> none_usable(const DataSet& set, const Resolved& resolved) {
+  if (resolved.unusable.empty()) return fail(ErrorCode::invalid, set.name + ": no rows");
+  const Unusable& first = resolved.unusable.front();
+  Error error = in_context(fmt::format("{}, line {}", set.name, first.line), first.error);
+  if (resolved.unusable.size() > 1) {
+    error.details.push_back(fmt::format("none of its {} rows can be used", resolved.unusable.size()));
+  }
+  return std::unexpected(std::move(error));
+}
+
+void name_unknown_hosts(const Constants& constants, const std::vector<Case>& cases, std::vector<std::string>& assumed) {
+  for (const Case& one : cases) {
+    const std::string& host = one.measured.host;
+    if (host.empty() || constants.host(host)) continue;
+    std::string said = fmt::format("host {} is none that was measured: the reference", quote(host));
+    if (std::ranges::find(assumed, said) == assumed.end()) assumed.push_back(std::move(said));
+  }
+}
+
 }  // namespace
 
 const Errors* find(const std::vector<Errors>& errors, std::string_view name) {
@@ -304,15 +334,19 @@ const Errors* find(const std::vector<Errors>& errors, std::string_view name) {
 }
 
 Result<SetReport> validate(Library& library, const Constants& constants, const DataSet& set) {
-  std::vector<Case> cases = TRY(resolve(library, set.rows));
-  for (const Case& c : cases) {
-    if (auto device = device_of(constants, c.partition); !device) return std::unexpected(device.error());
-  }
-  std::vector<Prediction> predicted = TRY(predictions(constants, cases));
+  Resolved resolved = resolve(library, set.rows);
+  keep_predictable(constants, resolved);
+  if (resolved.cases.empty()) return none_usable(set, resolved);
+  std::vector<Prediction> predicted = TRY(predictions(constants, resolved.cases));
   SetReport report;
   report.name = set.name;
   report.title = set.title;
-  TRY_VOID(Validation(constants, std::move(cases), std::move(predicted)).run(report));
+  report.unused_columns = set.unused_columns;
+  report.assumed = set.assumed;
+  report.assumed.insert(report.assumed.end(), resolved.assumed.begin(), resolved.assumed.end());
+  name_unknown_hosts(constants, resolved.cases, report.assumed);
+  TRY_VOID(Validation(constants, std::move(resolved.cases), std::move(predicted)).run(report));
+  for (const Unusable& one : resolved.unusable) skip(report.skipped, one.error.message, one.line);
   return report;
 }
 

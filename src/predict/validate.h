@@ -26,10 +26,18 @@ struct WorstRow {
   std::string left_out;                           // why it does not count; "" = it counts
 };
 
+// Rows that do not count.
+struct Skipped {
+  std::string reason;
+  int rows = 0;
+  std::vector<int> lines;  // the first ones, where the file did not say the reason itself
+};
+
 struct SetReport {
   std::string name, title;
-  int rows = 0;                                      // that count
-  std::vector<std::pair<std::string, int>> skipped;  // reason, rows
+  int rows = 0;  // that count
+  std::vector<Skipped> skipped;
+  std::vector<std::string> unused_columns, assumed;  // as the data set and its names needed it
   std::vector<Errors> time;        // zero-shot, one point, three points, several processes, busy neighbours
   std::vector<Errors> ratio;       // instance over the largest one at the same batch: model, then the naive rules
   std::vector<Errors> two_points;  // no architecture
@@ -44,6 +52,7 @@ struct SetReport {
 // The entry of that name in `errors`; nullptr when there is none.
 const Errors* find(const std::vector<Errors>& errors, std::string_view name);
 
+// A row that cannot be used is counted and named in `skipped`; an error when none can.
 Result<SetReport> validate(Library& library, const Constants& constants, const DataSet& set);
 
 // The tables as Markdown.

@@ -12,6 +12,12 @@
 namespace partita::predict {
 namespace {
 
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+MATCHER_P2(LeftOut, reason, rows, "") { return arg.reason.contains(reason) && arg.rows == rows; }
+
 // Floors: a change that makes predictions worse than these fails here.
 class ValidateTest : public ::testing::Test {
  protected:
@@ -106,7 +112,7 @@ TEST_F(ValidateTest, IntervalsHoldWhatTheyState) {
 
 TEST_F(ValidateTest, RowsLeftOutAreNamedAndPredicted) {
   const SetReport& r = report("migperf");
-  EXPECT_THAT(r.skipped, ::testing::Contains(std::pair<std::string, int>("sequences shorter than the label", 16)));
+  EXPECT_THAT(r.skipped, Contains(LeftOut("sequences shorter than the label", 16)));
   EXPECT_GE(r.left_out.size(), 14u);
   EXPECT_GT(r.left_out.front().predicted, 0);
   EXPECT_EQ(r.worst.size(), 10u);
@@ -145,14 +151,73 @@ TEST_F(ValidateTest, OwnRowsOfUnknownNetworksAreNamedNotGuessed) {
   auto r = validate(*library_, **shipped_constants(), *set);
   ASSERT_TRUE(r) << r.error().message;
   EXPECT_EQ(r->rows, 1);
-  EXPECT_THAT(r->skipped, ::testing::Contains(std::pair<std::string, int>("no architecture of 'mynet'", 1)));
+  EXPECT_THAT(r->skipped, Contains(LeftOut("no workload \"mynet\" is shipped", 1)));
 
   table = parse_csv("board,profile,workload,batch,latency_ms\na100-sxm4-80gb,9g.40gb,resnet50,8,10\n", "mine.csv");
   auto wrong = validate(*library_, **shipped_constants(), *read_measurements(*table, "mine"));
   ASSERT_FALSE(wrong);
   EXPECT_THAT(wrong.error().message, ::testing::HasSubstr("mine, line 2"));
-  DataSet few{"few", "few", "", {sets_->front().rows.begin(), sets_->front().rows.begin() + 10}};
+  DataSet few{"few", "few", "", {sets_->front().rows.begin(), sets_->front().rows.begin() + 10}, {}, {}};
   EXPECT_THAT(fit(*library_, few).error().message, ::testing::HasSubstr("needs at least"));
+}
+
+TEST_F(ValidateTest, ForeignNamesAreFoundAndWhatIsUnknownIsCounted) {
+  auto table = parse_csv(
+      "GPU,MIG profile,Model,Batch Size,Task,dtype,Latency [s],img/s,colour\n"
+      "NVIDIA A100-SXM4-40GB,3g,ResNet-50,32,train,float16,0.08,,red\n"
+      "A100,1g.10gb,resnet_50,8,infer,tf32,,400,\n"
+      "A100,MIG 2g.20gb,ResNet50,8,infer,tf32,0.02,,\n"
+      "A100,7g,resnet50,8,infer,tf32,0.01,,\n"
+      "B30A,1g,resnet50,8,infer,tf32,0.01,,\n"
+      "A30,1g.6gb,mynet,8,infer,tf32,0.01,,\n"
+      "rtx-6000d,1g.42gb,resnet50,8,infer,int8,0.01,,\n"
+      "A30,4g.24gb,vit_b_16,8,infer,tf32,OOM,,\n",
+      "theirs.csv");
+  ASSERT_TRUE(table) << table.error().message;
+  auto set = read_measurements(*table, "theirs");
+  ASSERT_TRUE(set) << set.error().message;
+  EXPECT_THAT(set->unused_columns, ElementsAre("colour"));
+  auto r = validate(*library_, **shipped_constants(), *set);
+  ASSERT_TRUE(r) << r.error().message;
+  EXPECT_EQ(r->rows, 2) << "lines 2 and 4";
+  EXPECT_THAT(r->skipped, Contains(LeftOut("board \"A100\" may be", 2)));
+  EXPECT_THAT(r->skipped, Contains(LeftOut("no board is called \"B30A\"", 1)));
+  EXPECT_THAT(r->skipped, Contains(LeftOut("no workload \"mynet\" is shipped", 1)));
+  EXPECT_THAT(r->skipped, Contains(LeftOut("board rtx-6000d", 1)));
+  EXPECT_THAT(r->assumed, Contains(HasSubstr("board \"A100\" is a100-sxm4-80gb")));
+  EXPECT_EQ(r->fit_answers + r->fit_uncertain, 1);
+  std::string text = to_markdown({*r});
+  EXPECT_THAT(text, HasSubstr("(lines 3, 5)"));
+  EXPECT_THAT(text, HasSubstr("Columns not used: colour."));
+  EXPECT_THAT(text, HasSubstr("resnet50 training on 3g.20gb, batch 32 | 2 |"));
+}
+
+TEST_F(ValidateTest, AnUnknownNetworkIsToldByTwoOfItsPoints) {
+  auto table = parse_csv(
+      "board,profile,workload,batch,latency_ms\na100-sxm4-80gb,7g.80gb,mynet,8,10\na100-sxm4-80gb,3g.40gb,mynet,8,20\n"
+      "a100-sxm4-80gb,1g.10gb,mynet,8,60\n",
+      "mine.csv");
+  auto r = validate(*library_, **shipped_constants(), *read_measurements(*table, "mine"));
+  ASSERT_TRUE(r) << r.error().message;
+  EXPECT_EQ(r->rows, 0);
+  ASSERT_EQ(r->two_points.size(), 1u);
+  EXPECT_EQ(r->two_points.front().rows, 1);
+}
+
+TEST_F(ValidateTest, TheUsersOwnWorkloadFilesCount) {
+  auto library = Library::open();
+  ASSERT_TRUE(library);
+  const std::string file =
+      "title: Tiny\nname: tiny\ninput: {image: [3, 32, 32]}\nlayers:\n  - conv: {out: 64, kernel: 3}\n";
+  ASSERT_TRUE(library->add(file, "tiny.yaml"));
+  EXPECT_THAT(library->add(file, "again.yaml").error().message, HasSubstr("was given before"));
+  EXPECT_THAT(library->add("title: [", "bad.yaml").error().message, HasSubstr("bad.yaml:"));
+  auto table = parse_csv("board,workload,latency_ms\na30,tiny,1\n", "mine.csv");
+  auto r = validate(*library, **shipped_constants(), *read_measurements(*table, "mine"));
+  ASSERT_TRUE(r) << r.error().message;
+  EXPECT_EQ(r->rows, 1);
+  EXPECT_THAT(r->assumed, Contains(HasSubstr("whole GPU")));
+  EXPECT_THAT(r->assumed, Contains(HasSubstr("batch: 1")));
 }
 
 }  // namespace

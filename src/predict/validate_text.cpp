@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "predict/validate.h"
 
 namespace partita::predict {
@@ -75,10 +76,20 @@ void add_worst(std::string& out, std::string_view title, const std::vector<Worst
   }
 }
 
+std::string with_lines(const Skipped& skipped) {
+  if (skipped.lines.empty()) return skipped.reason;
+  bool all = static_cast<std::size_t>(skipped.rows) == skipped.lines.size();
+  return fmt::format("{} ({} {}{})", skipped.reason, skipped.rows == 1 ? "line" : "lines",
+                     fmt::join(skipped.lines, ", "), all ? "" : ", ...");
+}
+
 void add_set(std::string& out, const SetReport& r) {
   out += fmt::format("\n## {}\n\n{} ({} rows count", r.title, r.name, r.rows);
-  for (const auto& [reason, rows] : r.skipped) out += fmt::format("; {} left out: {}", rows, reason);
+  for (const Skipped& skipped : r.skipped) out += fmt::format("; {} left out: {}", skipped.rows, with_lines(skipped));
   out += ").\n";
+  for (const std::string& assumed : r.assumed) out += fmt::format("\nAssumed: {}.\n", assumed);
+  if (!r.unused_columns.empty()) out += fmt::format("\nColumns not used: {}.\n", join(r.unused_columns, ", "));
+  if (r.rows == 0) out += "\nNo row counts: there is nothing to compare.\n";
   add_table(out, "throughput", r.time, true);
   add_table(out, "ratio to the largest partition", r.ratio, false);
   if (r.four_over_three) {

@@ -102,18 +102,35 @@ Result<YamlDocument> parse_shipped(std::string_view path) {
   return parse_yaml(*text, std::string(path), kLimits);
 }
 
-// The shipped file of that name or alias; the names otherwise.
+// Letters and digits alone: "ResNet-50" and "resnet_50" are one name.
+std::string loose(std::string_view name) {
+  std::string out;
+  for (char c : lower(name))
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) out += c;
+  return out;
+}
+
+// The shipped file of that name or alias, or of the only one that differs in spelling alone; the names otherwise.
 std::optional<std::string> find_shipped(std::string_view name, std::vector<std::string>& names) {
+  const std::string wanted = loose(name), last = loose(name.substr(name.find_last_of('/') + 1));
+  std::vector<std::string> alike;
   for (const std::string_view path : catalog::embedded_files(kFolder)) {
     const auto document = parse_shipped(path);
     if (!document) continue;
     const auto head = read_head(*document);
     if (!head) continue;
     if (head->name == name || std::ranges::find(head->aliases, name) != head->aliases.end()) return std::string(path);
-    names.push_back(head->name);
-    names.insert(names.end(), head->aliases.begin(), head->aliases.end());
+    std::vector<std::string> called = head->aliases;
+    called.insert(called.begin(), head->name);
+    names.insert(names.end(), called.begin(), called.end());
+    called.push_back(head->title);
+    const bool same = std::ranges::any_of(called, [&](const std::string& other) {
+      const std::string plain = loose(other);
+      return !plain.empty() && (plain == wanted || plain == last);
+    });
+    if (same) alike.emplace_back(path);
   }
-  return std::nullopt;
+  return alike.size() == 1 ? std::optional(alike.front()) : std::nullopt;
 }
 
 }  // namespace
