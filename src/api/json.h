@@ -10,6 +10,7 @@
 #include "api/predict.h"
 #include "base/error.h"
 #include "catalog/catalog.h"
+#include "predict/validate.h"
 
 namespace partita::api {
 
@@ -30,6 +31,7 @@ std::string to_json(const catalog::Board& board);
 std::string to_json(const PredictAnswer& answer);
 std::string to_json(const TwoPointAnswer& answer);
 std::string to_json(const std::vector<WorkloadRow>& workloads);
+std::string to_json(const std::vector<predict::SetReport>& reports);
 
 std::string to_json(const Lease& lease);
 std::string to_json(const std::vector<Lease>& leases);  // {"leases": [...]}
