@@ -36,20 +36,32 @@ struct Limits {
   std::vector<int> processors;  // near the GPU; empty: all
 };
 
+enum class CgroupVersion { v1, v2 };
+
+// Safe to use from several threads; two calls for one lease at a time must not be made.
+//
+// The groups are at the top of the hierarchy, not in the group of the process that makes them: the daemon of a later
+// start finds them, a stop of its service ends no lease, and systemd, which starts a service only in a group that gives
+// no controllers to others, can start it again.
 class Confinement {
  public:
   // Finds what this machine offers. `unavailable` says what is missing (no writable hierarchy with devices or BPF) and
   // how to mend it. `prefix` is the parent group's name, made if absent: "partita", or "partita-lab" on emulated nodes.
-  static Result<Confinement> open(std::string prefix, const std::filesystem::path& cgroup_root = "/sys/fs/cgroup");
+  // It goes with the last lease. v2 is preferred; `only`: no other. `cgroup_root` may also be a group that was
+  // delegated to this process; it then makes room for limits by moving itself into PREFIX-daemon inside.
+  static Result<Confinement> open(std::string prefix, const std::filesystem::path& cgroup_root = "/sys/fs/cgroup",
+                                  std::optional<CgroupVersion> only = {});
 
   // What is used, for doctor: "cgroup v1 devices", "cgroup v2 BPF".
   std::string_view kind() const;
 
-  // Makes the lease's group with its filter and limits; again: sets them anew.
+  // Makes the lease's group with its filter and limits; again: sets them anew. A limit that cannot be enforced here is
+  // `unavailable`, and says so; then a new group is gone again.
   Result<void> prepare(std::string_view lease, const Filter& filter, const Limits& limits);
   Result<void> add(std::string_view lease, pid_t pid);
   // All processes in it, children, setsid and re-exec included. Empty when there is no such group.
   Result<std::vector<pid_t>> processes(std::string_view lease) const;
+  // To all of them at one moment, those being forked included (SIGKILL by the kernel, else the group is frozen).
   Result<void> signal(std::string_view lease, int signal);
   // `busy`, naming them, while processes remain. No such group: nothing to do.
   Result<void> dissolve(std::string_view lease);
