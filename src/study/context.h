@@ -69,6 +69,7 @@ class Context {
 
   const std::optional<MeasureOptions>& measure() const { return options_.measure; }
   std::uint64_t seed() const { return options_.seed; }
+  std::uint64_t most_events() const { return options_.most_events; }
   Progress& progress() { return progress_; }
   const predict::Constants& constants() const { return constants_; }
 

@@ -51,7 +51,7 @@ Result<Question> read(const Fields& study, Context& context) {
   q.greedy = TRY(read_tenant(greedy, context));
   if (!q.user.slo_s) return user.error("slo_ms", "expected an SLO, found none");
   q.served = TRY(study.number("served", 0.01, 1));
-  q.most = TRY(study.integer("most_per_gpu", 1, 4096, q.users));
+  q.most = TRY(study.integer("most_per_gpu", 1, 4096, std::min(q.users, 4096)));
   q.duration_s = TRY(study.number("duration_s", 0.1, 1e6, q.duration_s));
   q.warmup_s = TRY(study.number("warmup_s", 0, 1e6, q.warmup_s));
   for (const Fields& row : TRY(study.rows("machines"))) {

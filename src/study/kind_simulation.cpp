@@ -32,7 +32,9 @@ Result<Question> read(const Fields& study, Context& context) {
   Question q;
   q.duration_s = TRY(study.number("duration_s", 0.1, 1e6, q.duration_s));
   q.warmup_s = TRY(study.number("warmup_s", 0, 1e6, q.warmup_s));
-  if (q.warmup_s >= q.duration_s) return study.error("warmup_s", "expected less than duration_s");
+  if (q.warmup_s >= q.duration_s)
+    return study.error("warmup_s",
+                       fmt::format("expected less than duration_s = {}, found {}", q.duration_s, q.warmup_s));
   q.interval_s = TRY(study.number("interval_s", 1e-3, 1e6, q.interval_s > 0 ? q.interval_s : q.duration_s / 100));
   const std::string board = TRY(study.text_or("board", ""));
   if (!board.empty()) TRY_VOID(context.board(study, "board"));
@@ -40,7 +42,7 @@ Result<Question> read(const Fields& study, Context& context) {
   if (study.has("tenants")) {
     for (const Fields& row : TRY(study.rows("tenants"))) {
       const TenantSpec one = TRY(read_tenant(row, context));
-      const int count = TRY(row.integer("count", 1, 100'000, 1));
+      const int count = TRY(row.integer("count", 1, kMostAlike, 1));
       for (int i = 1; i <= count; ++i) {
         shared.push_back(one);
         if (count > 1) shared.back().name += fmt::format(" {}", i);
@@ -69,7 +71,12 @@ Result<void> simulate_all(Question& q, Context& context) {
     run.built = TRY(build(run.spec, q.duration_s, q.warmup_s, context));
     if (!run.spec.changes.empty()) run.built.scenario.sample_interval_s = q.interval_s;
     run.result = TRY(simulate(run.built.scenario));
-    if (q.focus.empty() || run.spec.tenants.size() == 1) continue;
+    if (q.focus.empty()) continue;
+    if (const TenantResult& r = run.result.tenants[focus_of(q, run)]; r.admitted && r.completed == 0 && !r.overloaded)
+      return fail(ErrorCode::invalid,
+                  fmt::format("focus: {} completes no request in {}: give it more to do, or more time", q.focus,
+                              run.spec.name));
+    if (run.spec.tenants.size() == 1) continue;
     run.alone = TRY(simulate(alone(run.built.scenario, focus_of(q, run)))).tenants[focus_of(q, run)];
   }
   return {};
@@ -90,11 +97,12 @@ double p99_of(const TenantResult& r) { return r.admitted ? r.p99_s : std::numeri
 
 double focus_p99(const Question& q, const Run& run) { return p99_of(run.result.tenants[focus_of(q, run)]); }
 
-// Of those that are served; nullopt: nobody is.
+// Of those whose requests are answered; nullopt: nobody's are.
 std::optional<double> worst_p99(const Run& run) {
   std::optional<double> worst;
   for (const auto& tenant : run.result.tenants)
-    if (tenant.admitted) worst = std::max(worst.value_or(0), tenant.p99_s);
+    if (tenant.admitted && (tenant.completed > 0 || tenant.overloaded))
+      worst = std::max(worst.value_or(0), tenant.p99_s);
   return worst;
 }
 
@@ -114,6 +122,11 @@ report::Table tenant_table(const Run& run) {
     const TenantSpec& spec = run.spec.tenants[i];
     if (!r.admitted) {
       t.rows.push_back({spec.name, spec.server, "does not fit", "–", "–", "–", "–", "–", "–", "–"});
+      continue;
+    }
+    if (r.completed == 0 && !r.overloaded) {
+      t.rows.push_back({spec.name, spec.server, "no request", "–", "–", "–", "–", "–", figure_of(r.mean_queue),
+                        percent(r.utilization)});
       continue;
     }
     t.rows.push_back({spec.name, spec.server, figure_of(samples_per_s(run, i)), milliseconds(r.mean_latency_s),
@@ -251,7 +264,7 @@ Result<void> simulation(const Fields& study, Context& context, report::Report& r
       for (std::size_t i = 0; i < run.spec.tenants.size(); ++i) total += samples_per_s(run, i);
       const auto worst = worst_p99(run);
       report.answer.push_back(!worst
-                                  ? fmt::format("{}: nobody is served (simulated).", run.spec.name)
+                                  ? fmt::format("{}: no request is answered (simulated).", run.spec.name)
                                   : fmt::format("{}: {} samples/s together, the worst tenant's p99 is {} (simulated).",
                                                 run.spec.name, figure_of(total), milliseconds(*worst)));
     }

@@ -32,6 +32,8 @@ struct StudyOptions {
   std::uint64_t seed = 1;                         // the same study and seed give the same report
   const predict::Constants* constants = nullptr;  // nullptr: the shipped ones
   std::string command;                            // shown in the report
+  // A scenario that takes more events is an error that says so; the default is about a minute's worth.
+  std::uint64_t most_events = 300'000'000;
   // The text of a workload file that the study names, by the path that stands there. Without it such a path is refused.
   std::function<Result<std::string>(const std::string& path)> read_file = nullptr;
   // Runs the scenarios of a study of kind "simulation" for real, too, and shows measured beside simulated.

@@ -11,8 +11,6 @@
 namespace partita::study {
 namespace {
 
-constexpr std::uint64_t kMostEvents = 300'000'000;  // about a minute: more is an error that says so
-
 const catalog::VgpuType* vgpu_type(const Place& place) {
   if (place.vgpu.empty() || place.partition.profile) return nullptr;
   for (const auto& type : place.board->vgpu_types) {
@@ -167,7 +165,7 @@ Result<Built> build(const ScenarioSpec& spec, double duration_s, double warmup_s
   s.duration_s = duration_s;
   s.warmup_s = warmup_s;
   s.seed = context.seed();
-  s.max_events = kMostEvents;
+  s.max_events = context.most_events();
   for (const ServerSpec& server : spec.servers) s.servers.push_back(TRY(make_server(server, spec.tenants, context)));
   for (const TenantSpec& tenant : spec.tenants) {
     const auto at = std::ranges::find(spec.servers, tenant.server, &ServerSpec::name);

@@ -21,6 +21,7 @@ Result<Arrivals> read_kind(const Fields& fields, const std::string& kind) {
     a.kind = Arrivals::Kind::poisson;
     a.rate_per_s = TRY(fields.number("poisson", 0, kLong));
   } else if (kind == "none") {
+    if (!TRY(fields.flag("none", true))) return fields.error("none", "expected true, or another kind of arrivals");
     a.kind = Arrivals::Kind::poisson;
   } else if (kind == "closed") {
     const Fields f = TRY(fields.section("closed"));
@@ -74,7 +75,7 @@ Result<std::vector<ServerSpec>> read_servers(const Fields& fields, const std::st
     spec.place = TRY(context.read_place(row, board));
     spec.sharing = TRY(read_sharing(row, "sharing"));
     spec.gpu = TRY(row.integer("gpu", 0, 1'000'000, 0));
-    const int count = TRY(row.integer("count", 1, 100'000, 1));
+    const int count = TRY(row.integer("count", 1, kMostAlike, 1));
     for (int i = 1; i <= count; ++i) {
       spec.name = count == 1 ? spec.place.name : fmt::format("{} #{}", spec.place.name, i);
       servers.push_back(spec);
@@ -240,7 +241,7 @@ Result<ScenarioSpec> read_scenario(const Fields& fields, const std::string& boar
     spec.tenants.clear();
     for (const Fields& row : TRY(fields.rows("tenants"))) {
       const TenantSpec one = TRY(read_tenant(row, context));
-      const int count = TRY(row.integer("count", 1, 100'000, 1));
+      const int count = TRY(row.integer("count", 1, kMostAlike, 1));
       for (int i = 1; i <= count; ++i) {
         spec.tenants.push_back(one);
         if (count > 1) spec.tenants.back().name += fmt::format(" {}", i);

@@ -11,6 +11,8 @@
 
 namespace partita::study {
 
+constexpr int kMostAlike = 1000;  // servers or tenants of one "count"
+
 struct TenantSpec {
   std::string name;
   Job job;

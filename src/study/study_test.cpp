@@ -249,6 +249,52 @@ TEST_F(Study, OverloadIsSaid) {
   EXPECT_THAT(words(*r), HasSubstr("unbounded"));
 }
 
+// A workload file of the user's own, by a path in the study; the same network gives the same figures.
+TEST_F(Study, OwnWorkloadFileIsTaken) {
+  std::ifstream file(std::string(PARTITA_SOURCE_DIR) + "/data/workloads/resnet50.yaml");
+  std::stringstream text;
+  text << file.rdbuf();
+  std::vector<std::string> asked;
+  StudyOptions options;
+  options.read_file = [&](const std::string& path) -> Result<std::string> {
+    asked.push_back(path);
+    if (path != "./mine.yaml") return fail(ErrorCode::not_found, "cannot read " + path);
+    return text.str();
+  };
+  const auto with = [](const std::string& workload) {
+    return "title: x\nquestion: y\nkind: predictions\njob: {workload: " + workload +
+           ", batch: 8}\nplaces: [{board: a100-sxm4-40gb}]\n";
+  };
+  const auto own = run(with("./mine.yaml"), options), shipped = run(with("resnet50"));
+  ASSERT_TRUE(own && shipped) << (own ? "" : own.error().message);
+  EXPECT_EQ(own->answer, shipped->answer);
+  EXPECT_THAT(asked, testing::ElementsAre("./mine.yaml"));
+  const auto missing = run(with("other.yaml"), options);
+  ASSERT_FALSE(missing.has_value());
+  EXPECT_THAT(missing.error().message,
+              AllOf(HasSubstr("own.yaml:4: job.workload"), HasSubstr("cannot read other.yaml")));
+  EXPECT_THAT(refused(with("./mine.yaml")), HasSubstr("workload files are not read here"));
+}
+
+TEST_F(Study, NothingAskedIsNoShortLatency) {
+  for (const char* arrivals : {"poisson: 0", "none: true", "trace: []"}) {
+    const auto r = run(own(arrivals));
+    ASSERT_TRUE(r.has_value()) << r.error().message;
+    EXPECT_THAT(words(*r), HasSubstr("one: no request is answered")) << arrivals;
+    EXPECT_EQ(cell(table(*r, "tenants"), "a", "samples/s"), "no request");
+    EXPECT_EQ(cell(table(*r, "tenants"), "a", "p99"), "–");
+  }
+  EXPECT_THAT(refused(own("poisson: 0") + "focus: a\n"), HasSubstr("focus: a completes no request in one"));
+}
+
+TEST_F(Study, WhatNeverEndsIsAnError) {
+  StudyOptions options;
+  options.most_events = 1000;
+  const auto r = run(own("poisson: 1e6"), options);
+  ASSERT_FALSE(r.has_value());
+  EXPECT_THAT(r.error().message, AllOf(HasSubstr("own.yaml"), HasSubstr("1000 events"), HasSubstr("shorter time")));
+}
+
 TEST_F(Study, NoRoomInMemoryIsSaid) {
   const auto r = run(own("poisson: 1", "{profile: 1g.5gb}", 4096));
   ASSERT_TRUE(r.has_value()) << r.error().message;
@@ -262,6 +308,14 @@ TEST_F(Study, WrongFilesAreRefusedWithPlaceAndReason) {
               AllOf(HasSubstr("own.yaml:9"), HasSubstr("4g.20gb")));
   EXPECT_THAT(refused(own("poisson: 5", "{profile: 1g.5gb}, {sharing: mps}")), HasSubstr("both whole and divided"));
   EXPECT_THAT(refused(own("poisson: -1")), AllOf(HasSubstr("own.yaml:8"), HasSubstr("poisson")));
+  EXPECT_THAT(refused(own("poisson: 1e9")), HasSubstr("expected a number from 0 to 1000000, found 1000000000"));
+  EXPECT_THAT(refused(own("closed: {clients: 1000000000}")), HasSubstr("found \"1000000000\""));
+  EXPECT_THAT(refused(own("every: {ms: 0.01, from_s: 0, to_s: 1e5}")), HasSubstr("at most 10 million requests"));
+  EXPECT_THAT(refused(own("trace: [3, 2]")), HasSubstr("tenant a: arrivals.times_s: expected finite, ascending times"));
+  EXPECT_THAT(refused(own("trace: [-1]")), HasSubstr("found -1"));
+  EXPECT_THAT(refused(own("none: false")), HasSubstr("arrivals.none: expected true"));
+  EXPECT_THAT(refused(own("poisson: 5", "{profile: 1g.5gb, color: red}")), HasSubstr("unknown key \"color\""));
+  EXPECT_THAT(refused(own("poisson: 5", "{profile: 1g.5gb}", 0)), HasSubstr("job.batch"));
   EXPECT_THAT(refused(own("poisson: 5, closed: {}")), HasSubstr("one kind of arrivals"));
   EXPECT_THAT(refused(own("poisson: 5", "{sharing: magic}")), HasSubstr("vgpu_best_effort"));
   EXPECT_THAT(refused("title: x\nquestion: y\nkind: oracle\n"),
@@ -292,7 +346,8 @@ TEST(Shipped, UnknownNameGivesTheNearest) {
   const auto none = shipped_study("noisy-neighbor");
   ASSERT_FALSE(none.has_value());
   EXPECT_EQ(none.error().code, ErrorCode::not_found);
-  EXPECT_THAT(none.error().message, HasSubstr("did you mean noisy-neighbour"));
+  EXPECT_EQ(none.error().message, "no study \"noisy-neighbor\" is shipped; did you mean noisy-neighbour?");
+  EXPECT_THAT(shipped_study("oracle").error().message, HasSubstr("is shipped; there are bare-metal-or-virtual, "));
 }
 
 TEST(Words, Numbers) {
