@@ -65,6 +65,7 @@ std::vector<bpf_insn> program_of(const Filter& filter) {
   const std::size_t guarded = filter.guarded_majors.size(), nodes = filter.allowed.size();
   const std::size_t check = 7 + guarded + 1, deny = check + 1 + 2 * nodes, allow = deny + 2;
   std::vector<bpf_insn> program;
+  if (guarded == 0) return {set(BPF_REG_0, 1), leave()};  // the kernel refuses instructions that nothing reaches
   const auto from_here_to = [&](std::size_t target) { return target - program.size() - 1; };
 
   program.push_back(load(BPF_REG_2, BPF_REG_1, offsetof(bpf_cgroup_dev_ctx, access_type)));

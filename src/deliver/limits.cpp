@@ -8,10 +8,10 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <set>
 
 #include "base/text.h"
 #include "deliver/cgroup.h"
+#include "deliver/delegation.h"
 
 namespace partita::deliver {
 
@@ -99,35 +99,6 @@ Result<void> limit(Controller controller, const fs::path& group, bool v2, const 
   return {};
 }
 
-// A v2 group gives controllers to the groups inside it only when it holds no process itself. Where this process is the
-// one in the way (a service with a delegated group, a container), it moves into a group beside the leases.
-bool step_aside(const fs::path& root, const std::string& prefix) {
-  std::set<pid_t> here;
-  for (const std::string& line : split(read_control(root / "cgroup.procs"), '\n'))
-    if (!line.empty()) here.insert(std::atoi(line.c_str()));
-  if (here != std::set<pid_t>{::getpid()}) return false;
-  const std::string name = prefix + "-daemon";
-  return make_group(root, name, "main") && write_control(root / name / "main" / "cgroup.procs", "0") == 0;
-}
-
-Result<void> enable_in(const fs::path& group, Controller controller) {
-  const fs::path file = group / "cgroup.subtree_control";
-  const std::string text = fmt::format("+{}", name(controller));
-  const int error = write_control(file, text);
-  if (error == 0) return {};
-  Error told = control_error(file, text, error);
-  if (error == EBUSY) told.message += " (other processes are in that group itself; move them into one inside it)";
-  return std::unexpected(std::move(told));
-}
-
-Result<void> enable(const fs::path& root, const std::string& prefix, Controller controller) {
-  if (auto enabled = enable_in(root, controller); !enabled) {
-    if (!step_aside(root, prefix)) return enabled;
-    TRY_VOID(enable_in(root, controller));
-  }
-  return enable_in(root / prefix, controller);
-}
-
 std::string words(Controller controller, const Limits& limits) {
   switch (controller) {
     case Controller::cpu:
@@ -143,7 +114,7 @@ std::string words(Controller controller, const Limits& limits) {
 Result<void> enforce(const ControllerPlace& place, Controller controller, const std::string& prefix,
                      const std::string& name, const Limits& limits) {
   TRY_VOID(make_group(place.root, prefix, name));
-  if (place.v2) TRY_VOID(enable(place.root, prefix, controller));
+  if (place.v2) TRY_VOID(enable_controller(place.root, prefix, deliver::name(controller)));
   return limit(controller, place.root / prefix / name, place.v2, limits);
 }
 

@@ -1,0 +1,18 @@
+// Controllers of cgroup v2 reach a group only when each group above it gives them on. Internal to deliver/.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace partita::deliver {
+
+// So that the groups in ROOT/PREFIX have `controller` ("memory"). A group that holds processes itself cannot give
+// controllers on (the top of the hierarchy can): where this process is the only one in ROOT, it moves to
+// ROOT/PREFIX-daemon/main.
+Result<void> enable_controller(const std::filesystem::path& root, const std::string& prefix,
+                               std::string_view controller);
+
+}  // namespace partita::deliver
