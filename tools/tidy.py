@@ -19,6 +19,10 @@ import sys
 IN_TESTS = "-bugprone-unchecked-optional-access,-cppcoreguidelines-virtual-class-destructor"
 
 
+# Programs of their own that are built only where what they need is installed.
+OPTIONAL = ("workers/", "integrations/")
+
+
 def preprocessed(command: dict) -> bytes:
     words = [w for w in shlex.split(command["command"]) if "ccache" not in os.path.basename(w)]
     output = words.index("-o")

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <thread>
 
+#include "base/file.h"
 #include "study/provider.h"
 #include "study/runner.h"
 
@@ -214,6 +215,27 @@ echo '{"t":2,"error":"out of memory"}')"},
   EXPECT_THAT(markdown, HasSubstr("123"));
   EXPECT_THAT(markdown, HasSubstr("plain processes of this machine, without partitions (CPU, 1 thread: not a GPU)"));
   EXPECT_THAT(markdown, HasSubstr("0 of 1 tenants ran without trouble: a: out of memory"));
+}
+
+TEST(Measure, TheExampleOfThePageIsMeasured) {
+  const auto text = read_file(PARTITA_SOURCE_DIR "/docs/examples/measured-resnet.yaml");
+  ASSERT_TRUE(text.has_value()) << text.error().message;
+  auto catalog = catalog::Catalog::open();
+  SilentProgress progress;
+  PlainProcesses plain;
+  StudyOptions options;
+  options.measure = MeasureOptions{
+      &plain,
+      {"/bin/sh", "-c",
+       R"(echo "{\"t\":1,\"samples\":$PARTITA_BATCH,\"device\":\"$PARTITA_MODE of $PARTITA_WORKLOAD\"}")"},
+      5,
+      0};
+  const auto report = run_study(*text, "measured-resnet.yaml", *catalog, options, progress);
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  const auto markdown = report::to_markdown(*report);
+  EXPECT_THAT(markdown, HasSubstr("process of infers (inference of resnet50)"));
+  EXPECT_THAT(markdown, HasSubstr("process of trains (training of resnet18)"));
+  EXPECT_THAT(markdown, HasSubstr("2 of 2 tenants ran without trouble."));
 }
 
 }  // namespace
