@@ -204,15 +204,17 @@ bool Members::is_list(std::string_view key, const Json& list, std::size_t most) 
 Result<Json> parse_json(std::string_view text, Strictness strictness) {
   const auto code = code_of(strictness);
   const std::string what = strictness == Strictness::request ? "the request" : "the node's answer";
+  const auto too_deep = [&] { return fail(code, fmt::format("{} is nested deeper than {} levels", what, kDeepest)); };
   Watch watch;
   try {
     auto out = Json::parse(
         text, [&](int depth, Json::parse_event_t event, const Json& parsed) { return watch(depth, event, parsed); });
-    if (watch.too_deep) return fail(code, fmt::format("{} is nested deeper than {} levels", what, kDeepest));
+    if (watch.too_deep) return too_deep();
     if (strictness == Strictness::request && !watch.twice.empty())
       return fail(code, fmt::format("{} has the key {} twice in one object", what, quote(watch.twice)));
     return out;
   } catch (const Json::exception& error) {
+    if (watch.too_deep) return too_deep();
     return fail(code, what + " is no JSON document: " + reason(error.what()));
   }
 }

@@ -51,6 +51,13 @@ Json requirement_json(const Requirement& requirement) {
   return out;
 }
 
+Json host_limits_json(const HostLimits& limits) {
+  Json out;
+  out["cpus"] = value_or_null(limits.cpus);
+  out["memory_bytes"] = bytes_or_null(limits.memory);
+  return out;
+}
+
 Json device_json(const GrantedDevice& device) {
   Json out;
   out["uuid"] = text_or_null(device.uuid);
@@ -102,6 +109,7 @@ Json lease_json(const Lease& lease) {
   out["cause"] = text_or_null(lease.cause);
   out["cause_details"] = lease.cause_details;
   out["recut"] = lease.recut;
+  out["host_limits"] = host_limits_json(lease.host_limits);
   return out;
 }
 
@@ -167,6 +175,7 @@ std::string to_json(const LeaseRequest& request) {
   out["priority"] = to_string(request.priority);
   out["labels"] = labels_json(request.labels);
   out["no_wait"] = request.no_wait;
+  out["host_limits"] = host_limits_json(request.host_limits);
   return to_wire_text(out);
 }
 

@@ -11,6 +11,7 @@ namespace partita::api {
 ProcessId read_process(Reading& reading, const Json& json, const std::string& path);
 Holder read_holder(Reading& reading, const Json& json, const std::string& path);
 Requirement read_requirement(Reading& reading, const Json& json, const std::string& path);
+HostLimits read_host_limits(Reading& reading, const Json& json, const std::string& path);
 Priority read_priority(const Members& in);  // of the member "priority"
 
 }  // namespace partita::api

@@ -76,6 +76,7 @@ Lease read_one_lease(Reading& reading, const Json& json, const std::string& path
   out.cause = in.text("cause");
   out.cause_details = in.texts("cause_details");
   out.recut = in.flag("recut");
+  out.host_limits = read_host_limits(reading, in.at("host_limits"), in.path_of("host_limits"));
   return out;
 }
 
@@ -135,6 +136,14 @@ Requirement read_requirement(Reading& reading, const Json& json, const std::stri
   out.board = in.maybe_text("board");
   out.exclusive_gpu = in.flag("exclusive_gpu");
   out.same_gpu_as = in.maybe_text("same_gpu_as");
+  return out;
+}
+
+HostLimits read_host_limits(Reading& reading, const Json& json, const std::string& path) {
+  constexpr double kMostCpus = 1e6;
+  const Members in(reading, json, path, {"cpus", "memory_bytes"});
+  HostLimits out{in.real("cpus"), in.bytes("memory_bytes")};
+  if (out.cpus && !(*out.cpus > 0 && *out.cpus <= kMostCpus)) in.wrong("cpus", "a number of processors above 0");
   return out;
 }
 

@@ -178,8 +178,9 @@ Result<PlanRequest> read_plan_request(std::string_view json, const Caller& calle
 
 Result<LeaseRequest> read_lease_request(std::string_view json, const Caller& caller) {
   return read_document(json, Strictness::request, [&](const Json& document, Reading& reading) {
-    const Members in(reading, document, "",
-                     {"name", "count", "holder", "requirement", "duration_ms", "priority", "labels", "no_wait"});
+    const Members in(
+        reading, document, "",
+        {"name", "count", "holder", "requirement", "duration_ms", "priority", "labels", "no_wait", "host_limits"});
     in.need("requirement");
     LeaseRequest out;
     out.caller = caller;
@@ -191,6 +192,7 @@ Result<LeaseRequest> read_lease_request(std::string_view json, const Caller& cal
     out.priority = read_priority(in);
     out.labels = read_request_labels(in);
     out.no_wait = in.flag("no_wait");
+    out.host_limits = read_host_limits(reading, in.at("host_limits"), "host_limits");
     return out;
   });
 }

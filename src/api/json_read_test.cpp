@@ -67,6 +67,10 @@ GrantedDevice any_device() {
   return out;
 }
 
+HostLimits any_limits() {
+  return {maybe([] { return 0.5 + any_number() / 4096; }), maybe([] { return mib(1 + any_number() % 1024); })};
+}
+
 Lease any_lease() {
   Lease out;
   out.id = any_number();
@@ -88,6 +92,7 @@ Lease any_lease() {
   out.cause = any_text();
   out.cause_details = {any_text()};
   out.recut = any_flag();
+  out.host_limits = any_limits();
   return out;
 }
 
@@ -114,6 +119,7 @@ TEST(JsonRead, RequestsForLeasesComeBackAsTheyWere) {
     request.priority = Priority::high;
     request.labels["a"] = any_text();
     request.no_wait = any_flag();
+    request.host_limits = any_limits();
     const auto text = to_json(request);
     const auto read = read_lease_request(text, alice());
     RC_ASSERT(read.has_value());
@@ -243,7 +249,7 @@ TEST(JsonRead, WrongPlanRequestsNameTheKey) {
   EXPECT_NE(message(R"({"demand": {"1g.5gb": 0}})").find("demand.1g.5gb"), std::string::npos);
   EXPECT_NE(message(R"({"demand": {}})").find("demand"), std::string::npos);
   EXPECT_NE(message(R"({"demand": {"a": 1}, "checkpoint": "x"})").find("does not go together"), std::string::npos);
-  EXPECT_NE(message(R"({"mig_parted": {"version": "v2"}})").find("version"), std::string::npos);
+  EXPECT_NE(message(R"({"mig_parted": {"version": "v2", "mig-configs": {}}})").find("version"), std::string::npos);
   EXPECT_NE(message(R"({"demand": {"a": 1}, "options": {"forced": true}})").find("did you mean force"),
             std::string::npos);
 }

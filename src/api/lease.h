@@ -53,6 +53,13 @@ struct Requirement {
 
 enum class Priority { low, normal, high };
 
+// What the processes of a lease may take of the host. nullopt: as much as they like.
+struct HostLimits {
+  std::optional<double> cpus;  // processor time, in processors
+  std::optional<Bytes> memory;
+  bool operator==(const HostLimits&) const = default;
+};
+
 struct LeaseRequest {
   Caller caller;
   // "": a name is made. A name that lives already: the same requirement gives the same lease back (idempotent), another
@@ -65,6 +72,7 @@ struct LeaseRequest {
   Priority priority = Priority::normal;
   std::map<std::string, std::string> labels;
   bool no_wait = false;  // fail with the reason instead of waiting in the queue
+  HostLimits host_limits;
 };
 
 // waiting -> cutting -> granting -> active -> (parked) -> releasing -> ended
@@ -114,6 +122,7 @@ struct Lease {
   std::string cause;                  // why it waits, or why it ended: "released by alice", "expired", "GPU 3 lost"
   std::vector<std::string> cause_details;  // as Error::details
   bool recut = false;                      // an instance was cut for it (else an idle one served)
+  HostLimits host_limits;
 };
 
 struct LeaseQuery {

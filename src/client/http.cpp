@@ -1,0 +1,200 @@
+#include "client/http.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <httplib.h>
+
+#include <charconv>
+#include <ctime>
+
+#include "base/text.h"
+
+namespace partita::client {
+namespace {
+
+constexpr std::chrono::seconds kConnectPatience{5};
+
+// A server that goes away while it is written to must not end this process.
+class WithoutPipeSignal {
+ public:
+  WithoutPipeSignal() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~WithoutPipeSignal() {
+    if (!sigismember(&before_, SIGPIPE)) {
+      const timespec at_once{};
+      while (sigtimedwait(&pipe_, nullptr, &at_once) > 0) {
+      }
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutPipeSignal(const WithoutPipeSignal&) = delete;
+  WithoutPipeSignal& operator=(const WithoutPipeSignal&) = delete;
+
+ private:
+  sigset_t pipe_{}, before_{};
+};
+
+// Cuts what arrives into lines.
+class Lines {
+ public:
+  explicit Lines(const std::function<void(std::string_view)>& tell) : tell_(tell) {}
+  void add(std::string_view piece) {
+    rest_ += piece;
+    std::size_t start = 0;
+    for (auto end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n', start)) {
+      tell_(std::string_view(rest_).substr(start, end - start));
+      start = end + 1;
+    }
+    rest_.erase(0, start);
+  }
+
+ private:
+  const std::function<void(std::string_view)>& tell_;
+  std::string rest_;
+};
+
+// "</v1/leases?after=7>; rel="next"".
+std::string next_page(const std::string& link) {
+  if (!link.starts_with('<') || link.find("rel=\"next\"") == std::string::npos) return "";
+  return link.substr(1, link.find('>') - 1);
+}
+
+class HttplibHttp final : public Http {
+ public:
+  HttplibHttp(std::unique_ptr<httplib::ClientImpl> client, std::string where)
+      : client_(std::move(client)), where_(std::move(where)) {
+    client_->set_connection_timeout(kConnectPatience.count());
+    client_->set_keep_alive(true);
+    client_->set_url_encode(false);
+    client_->set_tcp_nodelay(true);
+  }
+
+  Result<Reply> ask(const Ask& ask) override {
+    const WithoutPipeSignal guard;
+    client_->set_read_timeout(ask.patience.count());
+    httplib::Request request;
+    request.method = ask.method;
+    request.path = ask.target;
+    for (const auto& [name, value] : ask.headers) request.set_header(name, value);
+    if (!ask.body.empty()) request.set_header("Content-Type", "application/json");
+    request.body = ask.body;
+    Reply reply;
+    Lines lines(ask.on_line);
+    bool in_lines = false;
+    if (ask.on_line) {
+      request.response_handler = [&](const httplib::Response& response) {
+        in_lines = response.get_header_value("Content-Type").starts_with("application/x-ndjson");
+        return true;
+      };
+      request.content_receiver = [&](const char* data, std::size_t size, std::uint64_t, std::uint64_t) {
+        if (in_lines)
+          lines.add({data, size});
+        else
+          reply.body.append(data, size);
+        return true;
+      };
+    }
+    const auto result = client_->send(request);
+    if (!result) return fail(ErrorCode::unavailable, where_ + ": " + reason(result.error()));
+    reply.status = result->status;
+    if (!ask.on_line) reply.body = result->body;
+    reply.next_page = next_page(result->get_header_value("Link"));
+    return reply;
+  }
+
+ private:
+  static std::string reason(httplib::Error error) {
+    switch (error) {
+      case httplib::Error::Connection:
+      case httplib::Error::ConnectionTimeout:
+        return "nobody answers";
+      case httplib::Error::Read:
+        return "the connection broke, or no answer came in time";
+      case httplib::Error::Write:
+        return "the connection broke";
+      case httplib::Error::SSLConnection:
+      case httplib::Error::SSLLoadingCerts:
+        return "no TLS connection could be made; is the authority's certificate given (PARTITA_CA)?";
+      case httplib::Error::SSLServerVerification:
+        return "the server's certificate is not one that is trusted, or is for another name: give the authority's "
+               "certificate in PARTITA_CA";
+      default:
+        return "HTTP failed: " + httplib::to_string(error);
+    }
+  }
+
+  std::unique_ptr<httplib::ClientImpl> client_;
+  std::string where_;
+};
+
+struct Address {
+  std::string host;
+  int port = 0;
+};
+
+// "https://node7:8443", "https://[::1]:8443/".
+Result<Address> address_of(const std::string& url) {
+  constexpr std::string_view kScheme = "https://";
+  constexpr int kDefaultPort = 443, kMostPort = 65535;
+  const auto wrong = [&](const std::string& why) {
+    return fail(ErrorCode::invalid, "the server's address: expected https://HOST:PORT, found " + quote(url) + why);
+  };
+  if (!url.starts_with(kScheme)) return wrong(url.starts_with("http://") ? ": tokens are sent through TLS only" : "");
+  auto rest = std::string_view(url).substr(kScheme.size());
+  if (rest.ends_with('/')) rest.remove_suffix(1);
+  Address out{"", kDefaultPort};
+  const auto host_end = rest.starts_with('[') ? rest.find(']') : std::string_view::npos;
+  const auto colon = rest.find(':', host_end == std::string_view::npos ? 0 : host_end);
+  out.host = rest.substr(0, colon);
+  if (out.host.starts_with('[') && out.host.ends_with(']')) out.host = out.host.substr(1, out.host.size() - 2);
+  if (colon != std::string_view::npos) {
+    const auto digits = rest.substr(colon + 1);
+    const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), out.port);
+    if (status != std::errc{} || end != digits.data() + digits.size() || out.port < 1 || out.port > kMostPort)
+      return wrong("");
+  }
+  if (out.host.empty() || out.host.find_first_of("/@?# []") != std::string::npos) return wrong("");
+  return out;
+}
+
+}  // namespace
+
+std::string percent_encoded(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                       c == '.' || c == '_' || c == '~';
+    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
+Result<std::unique_ptr<Http>> http_to(const std::filesystem::path& socket) {
+  constexpr std::size_t kLongest = sizeof(sockaddr_un{}.sun_path) - 1;
+  if (socket.native().size() > kLongest)
+    return fail(ErrorCode::invalid,
+                fmt::format("the socket's path {} is longer than {} bytes", quote(socket.native()), kLongest));
+  auto client = std::make_unique<httplib::ClientImpl>(socket.native(), 80);
+  client->set_address_family(AF_UNIX);
+  client->set_default_headers({{"Host", "localhost"}});
+  return std::make_unique<HttplibHttp>(std::move(client), "the daemon at " + socket.native());
+}
+
+Result<std::unique_ptr<Http>> http_to(const Remote& remote) {
+  const auto address = TRY(address_of(remote.url));
+  if (remote.token.find_first_of("\r\n \t") != std::string::npos)
+    return fail(ErrorCode::invalid, "the token (PARTITA_TOKEN) has blanks or line ends in it");
+  auto client = std::make_unique<httplib::SSLClient>(address.host, address.port);
+  if (remote.authority) client->set_ca_cert_path(remote.authority->native());
+  client->enable_server_certificate_verification(true);
+  if (!remote.token.empty()) client->set_bearer_token_auth(remote.token);
+  return std::make_unique<HttplibHttp>(std::move(client), "the server " + remote.url);
+}
+
+}  // namespace partita::client
