@@ -10,6 +10,7 @@
 
 #include "api/caller.h"
 #include "api/lease.h"
+#include "api/measures.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "layout/checkpoint_file.h"
@@ -142,6 +143,8 @@ class Node {
   virtual Result<Lease> attach(const LeaseChange& /*change*/, const ProcessId& /*process*/) { return not_here(); }
   virtual Result<std::vector<Event>> events(const EventQuery& /*query*/) { return not_here(); }
   virtual Result<PolicyAnswer> policy(const Caller& /*caller*/) { return not_here(); }
+  // Of the process that works on the node; a client of another one has none.
+  virtual Result<Measures> measures() { return not_here(); }
 
  private:
   static std::unexpected<Error> not_here() { return fail(ErrorCode::internal, "this node has no leases"); }

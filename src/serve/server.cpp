@@ -1,0 +1,86 @@
+#include "serve/server.h"
+
+#include <unistd.h>
+
+#include <utility>
+#include <vector>
+
+#include "serve/hub.h"
+#include "serve/listen.h"
+#include "serve/session.h"
+
+namespace partita::serve {
+namespace {
+
+// A third of the threads may be held by streams, so that requests always find one.
+constexpr int kStreamsPart = 2, kStreamsPerCallerPart = 6;
+
+class HubServer final : public Server {
+ public:
+  HubServer(api::Node& node, const Clock& clock, const Options& options)
+      : socket_(options.socket),
+        threads_(std::max(options.threads, kStreamsPerCallerPart)),
+        streams_(threads_ / kStreamsPart, threads_ / kStreamsPerCallerPart),
+        status_(node),
+        metrics_(node, clock, status_, streams_),
+        shared_{{node, clock, status_, metrics_, streams_, options.everyone_administers},
+                Login(clock, options.everyone_administers),
+                TokenBook(options.tokens, clock),
+                RateLimit(clock, options.requests_per_second),
+                RateLimit(clock, kStrangersPerSecond),
+                Idempotency(clock),
+                options.most_body_bytes} {}
+  ~HubServer() override {
+    if (bound_) ::unlink(socket_.c_str());
+  }
+
+  Result<void> bind(const std::optional<TcpOptions>& tcp) {
+    if (tcp) tls_ = TRY(open_tls(*tcp));
+    listening_.push_back({TRY(listen_unix(socket_)), nullptr});
+    bound_ = true;
+    if (!tcp) return {};
+    auto listening = TRY(listen_tcp(tcp->address));
+    port_ = listening.port;
+    listening_.push_back({std::move(listening.socket), tls_.get()});
+    return {};
+  }
+
+  Result<void> run(std::stop_token stop) override {
+    Hub hub(std::move(listening_), threads_, [this, stop] {
+      struct Worker {
+        Worker(Shared& shared, std::stop_token token) : session(shared), engine(session, std::move(token)) {}
+        Session session;
+        Engine engine;
+      };
+      auto worker = std::make_shared<Worker>(shared_, stop);
+      return Hub::Answer([worker](Connection& connection) { return worker->engine.answer(connection); });
+    });
+    return hub.run(stop);
+  }
+
+  int tcp_port() const override { return port_; }
+
+ private:
+  static constexpr double kStrangersPerSecond = 20;
+
+  std::filesystem::path socket_;
+  int threads_;
+  Streams streams_;
+  StatusCache status_;
+  Metrics metrics_;
+  Shared shared_;
+  Tls tls_;
+  std::vector<Listening> listening_;
+  bool bound_ = false;
+  int port_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::open(api::Node& node, const Clock& clock, const Options& options) {
+  auto server = std::make_unique<HubServer>(node, clock, options);
+  TRY_VOID(server->bind(options.tcp));
+  return server;
+}
+
+}  // namespace partita::serve
