@@ -36,6 +36,10 @@ struct Figure {
   std::string note;
 };
 
+// A logarithmic axis, said in its title, where the values are more than 30 times apart, so that the small ones are
+// seen. Otherwise a bar stays as long as what it shows.
+void logarithmic_if_wide(Figure& figure);
+
 struct Table {
   std::string title;
   std::vector<std::string> columns;  // with units

@@ -222,5 +222,18 @@ TEST(Report, long_figures_are_thinned_in_the_table_only) {
   EXPECT_EQ(data_of(to_html(report))[0]["sections"][0]["parts"][0]["x"].size(), 1000U);
 }
 
+TEST(Figure, TheAxisIsLogarithmicOnlyWhereSmallBarsWouldVanish) {
+  Figure f;
+  f.y_title = "p99 latency (ms)";
+  f.series = {{"a", Kind::simulated, {Value{2, {}, {}}, std::nullopt}}, {"b", Kind::simulated, {Value{59, {}, {}}}}};
+  logarithmic_if_wide(f);
+  EXPECT_FALSE(f.log_y);
+  EXPECT_EQ(f.y_title, "p99 latency (ms)");
+  f.series[1].values[0]->value = 61;
+  logarithmic_if_wide(f);
+  EXPECT_TRUE(f.log_y);
+  EXPECT_EQ(f.y_title, "p99 latency (ms), logarithmic scale");
+}
+
 }  // namespace
 }  // namespace partita::report

@@ -173,16 +173,16 @@ report::Table table(const Question& q) {
   t.title = fmt::format("{} users", q.users);
   t.columns = {"machine",
                "GPUs",
-               "users served per GPU, at most",
-               "per machine, at most",
+               "users per GPU, at most",
+               "users per machine, at most",
                "machines needed",
                "users per GPU then",
                "worst p99",
                "within SLO",
                "requests/s of each, at most",
-               "others' worst p99 beside one greedy user",
-               "within SLO",
-               "greedy users per GPU that break the others' SLO"};
+               "p99 beside one greedy",
+               "within SLO then",
+               "greedy ones that break it"};
   t.kinds.assign(t.columns.size(), Kind::simulated);
   t.kinds[0] = t.kinds[1] = Kind::input;
   for (const Machine& m : q.machines) {
@@ -219,7 +219,7 @@ void say_machine(const Question& q, const Machine& m, report::Report& report) {
   }
   const int most = m.per_gpu * m.gpus, need = m.machines(q.users);
   std::string line =
-      fmt::format("{}: one machine serves {} of the {} users", mark(m), std::min(most, q.users), q.users);
+      fmt::format("{}: one machine serves {} of the {} users", capital(mark(m)), std::min(most, q.users), q.users);
   if (most > q.users) line += fmt::format(" and could serve {}{}", most, m.by_memory ? ", where memory ends" : "");
   if (need > 1) line += fmt::format("; all of them take {} machines", need);
   line += fmt::format("; the worst p99 with {} on each GPU is {}", m.used == 1 ? "one" : std::to_string(m.used),

@@ -120,10 +120,23 @@ std::string shown(const Place& place) {
   return place.vgpu.empty() ? place.name : fmt::format("{} ({})", place.name, place.vgpu);
 }
 
-// Share of the step in which the GPU computes or moves data: the rest it waits for the host.
-double gpu_busy(const predict::Prediction& p) { return 1 - p.share[static_cast<std::size_t>(predict::Bound::host)]; }
+// Share of the step in which the partition works: the rest it waits for the host.
+Result<double> works(const Question& q, const Place& place, Context& context) {
+  return TRY(context.gpu_s(q.job, place, q.reference)) / TRY(context.step_s(q.job, place, q.reference));
+}
 
-Result<report::Section> by_layout(const Question& q, Context& context) {
+// The batches that the figure of layouts shows: the first, the job's, the one that fills the last partition to be
+// filled, the last. All of them would be more bars than an eye tells apart.
+std::vector<int> shown_batches(const Question& q, const std::vector<Fill>& all) {
+  int filling = q.reference;
+  for (const Fill& fill : all) filling = std::max(filling, fill.batch.value_or(q.batches.back()));
+  std::vector<int> out{q.batches.front(), q.reference, filling, q.batches.back()};
+  std::ranges::sort(out);
+  out.erase(std::ranges::unique(out).begin(), out.end());
+  return out;
+}
+
+Result<report::Section> by_layout(const Question& q, const std::vector<Fill>& all, Context& context) {
   report::Section section{"Layouts", {}, {}};
   report::Figure f;
   f.shape = report::Figure::Shape::grouped_bars;
@@ -131,7 +144,7 @@ Result<report::Section> by_layout(const Question& q, Context& context) {
   f.x_title = "layout";
   f.y_title = fmt::format("throughput ({}/s)", q.workload->unit);
   for (const Layout& layout : q.layouts) f.x.push_back(layout.name);
-  for (const int batch : q.batches) {
+  for (const int batch : shown_batches(q, all)) {
     report::Series series{fmt::format("batch {}", batch), report::Kind::predicted, {}};
     for (const Layout& layout : q.layouts) {
       const Total t = TRY(total(q, layout, batch, context));
@@ -152,7 +165,6 @@ Result<report::Section> by_layout(const Question& q, Context& context) {
                "of the partition's best"};
   t.kinds.assign(t.columns.size(), report::Kind::predicted);
   t.kinds[0] = t.kinds[1] = report::Kind::input;
-  const auto all = TRY(fills(q, context));
   for (const Layout& layout : q.layouts) {
     std::vector<std::string> names, each, steps, busy, filled;
     for (std::size_t i = 0; i < layout.places.size(); ++i) {
@@ -163,14 +175,12 @@ Result<report::Section> by_layout(const Question& q, Context& context) {
       names.push_back(shown(layout.places[i]));
       each.push_back(figure_of(p.throughput.median));
       steps.push_back(figure_of(p.step_ms.median));
-      busy.push_back(percent(gpu_busy(p)));
+      busy.push_back(percent(TRY(works(q, layout.places[i], context))));
       filled.push_back(percent(p.throughput.median / fill.best));
     }
     double at_work = 0;
-    for (std::size_t i = 0; i < layout.places.size(); ++i) {
-      const auto p = TRY(context.predict(q.job, layout.places[i], q.reference, busy_beside(layout, i)));
-      at_work += gpu_busy(p) * slices_of(layout.places[i]) / layout.places[i].board->compute_slices;
-    }
+    for (const Place& place : layout.places)
+      at_work += TRY(works(q, place, context)) * slices_of(place) / place.board->compute_slices;
     const Total sum = TRY(total(q, layout, q.reference, context));
     const auto joined = [](const std::vector<std::string>& x) {
       std::string s;
@@ -241,7 +251,7 @@ Result<void> layouts(const Fields& study, Context& context, report::Report& repo
       filled.push_back(shown(fill.place));
       continue;
     }
-    const double busy = gpu_busy(*here);
+    const double busy = TRY(works(q, fill.place, context));
     report.answer.push_back(
         fmt::format("{} is not filled at batch {}: it reaches {} of its best, it works in {} of a step; from "
                     "batch {} on it reaches {} or more.",
@@ -249,7 +259,7 @@ Result<void> layouts(const Fields& study, Context& context, report::Report& repo
                     fill.batch.value_or(q.batches.back()), percent(q.filled)));
   }
   if (!filled.empty()) report.answer.push_back(fmt::format("Filled at batch {}: {}.", q.reference, list_of(filled)));
-  report.sections.push_back(TRY(by_layout(q, context)));
+  report.sections.push_back(TRY(by_layout(q, all, context)));
   report.sections.push_back(by_partition(q, all));
   return {};
 }

@@ -203,7 +203,6 @@ Result<report::Section> section_of(const Question& q, const Load& load, const st
   f.title = fmt::format("{}: {}", load.name, less ? "p99 latency of the worst tenant" : "throughput together");
   f.x_title = "job";
   f.y_title = less ? "p99 latency (ms)" : "throughput (samples/s)";
-  f.log_y = true;
   f.note = "No bar: overloaded, or the jobs do not fit into memory together.";
   report::Table t;
   t.title = f.title;
@@ -231,6 +230,7 @@ Result<report::Section> section_of(const Question& q, const Load& load, const st
     row.push_back(best.empty() ? "none" : list_of(best));
     t.rows.push_back(std::move(row));
   }
+  report::logarithmic_if_wide(f);
   report::Section section{load.name, {}, {}};
   section.parts.emplace_back(std::move(f));
   section.parts.emplace_back(std::move(t));

@@ -144,7 +144,7 @@ report::Table comparison(const Question& q) {
                "p50",
                "p99",
                "p99 alone there",
-               "p99 over alone",
+               "p99 over alone (times)",
                "within SLO",
                q.focus + " (samples/s)",
                "others (samples/s)",
@@ -159,7 +159,7 @@ report::Table comparison(const Question& q) {
     t.rows.push_back({run.spec.name, r.admitted ? milliseconds(r.p50_s) : "not served",
                       r.admitted ? milliseconds(r.p99_s) : "–", run.alone ? milliseconds(run.alone->p99_s) : "–",
                       run.alone && run.alone->p99_s > 0 && r.admitted && std::isfinite(r.p99_s)
-                          ? fmt::format("{:.2f} times", r.p99_s / run.alone->p99_s)
+                          ? fmt::format("{:.2f}", r.p99_s / run.alone->p99_s)
                           : "–",
                       slo_of(r), figure_of(samples_per_s(run, focus_of(q, run))), figure_of(others_rate(q, run)),
                       percent(busy)});
@@ -253,7 +253,7 @@ Result<void> simulation(const Fields& study, Context& context, report::Report& r
     report::Section section{"Side by side", {}, {}};
     section.parts.emplace_back(bars(q, fmt::format("p99 latency of {}", q.focus), "p99 latency (ms)",
                                     [&](const Run& run) { return 1e3 * focus_p99(q, run); }));
-    std::get<report::Figure>(section.parts.back()).log_y = true;
+    report::logarithmic_if_wide(std::get<report::Figure>(section.parts.back()));
     section.parts.emplace_back(bars(q, "throughput of the others together", "throughput (samples/s)",
                                     [&](const Run& run) { return others_rate(q, run); }));
     section.parts.emplace_back(comparison(q));

@@ -182,7 +182,7 @@ TEST_F(Study, UsersOnMachines) {
   const auto r = shipped("fifty-six-users");
   const auto& t = table(r, "56 users");
   EXPECT_EQ(cell(t, "DGX A100 with 56 x 1g.5gb", "machines needed"), "1");
-  EXPECT_EQ(cell(t, "DGX A100 with 56 x 1g.5gb", "greedy users per GPU that break the others' SLO"), "none do");
+  EXPECT_EQ(cell(t, "DGX A100 with 56 x 1g.5gb", "greedy ones that break it"), "none do");
   EXPECT_THAT(
       r.answer,
       Contains(AllOf(HasSubstr("DGX Spark time-sliced (extrapolated)"),
