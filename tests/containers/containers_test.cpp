@@ -105,10 +105,14 @@ class Containers : public testing::Test {
   static std::string groups() { return fmt::format("partita-test-{}", ::getpid()); }
   // podman leaves the parent of its control groups, with conmon's, in each hierarchy.
   static void remove_groups() {
-    shell(
-        fmt::format("find /sys/fs/cgroup -mindepth 1 -maxdepth 2 -name {} -exec find {{}} -depth -type d -exec rmdir "
-                    "{{}} + ';' -prune",
-                    groups()));
+    for (int attempt = 0; attempt < 100; ++attempt) {  // conmon ends a little later than its container
+      const Output left =
+          shell(fmt::format("for g in /sys/fs/cgroup/{0} /sys/fs/cgroup/*/{0}; do [ ! -d $g ] || find $g "
+                            "-depth -type d -exec rmdir {{}} ';' 2>&1; done",
+                            groups()));
+      if (left.text.empty()) return;
+      ::usleep(20'000);
+    }
   }
 
   static std::string node(int major, int minor) {
