@@ -58,7 +58,7 @@ report::Figure measured_bars(const ScenarioSpec& spec, const SimulationResult& s
   f.y_title = "throughput (samples/s)";
   f.log_y = true;
   f.note = fmt::format("Measured on {}.", where);
-  report::Series real{"measured", report::Kind::measured, {}}, from_model{"simulated", report::Kind::simulated, {}};
+  report::Series real{"run here", report::Kind::measured, {}}, from_model{"model", report::Kind::simulated, {}};
   const auto bar = [](double value) {
     return value > 0 ? std::optional<report::Value>({value, {}, {}}) : std::nullopt;
   };
