@@ -4,17 +4,11 @@
 
 #include "api/json.h"
 #include "api/json_parts.h"
+#include "api/json_rounded.h"
 #include "api/predict.h"
 
 namespace partita::api {
 namespace {
-
-// Four significant digits: more would claim what no prediction has.
-double rounded(double value) {
-  if (value == 0 || !std::isfinite(value)) return value;
-  const double scale = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
-  return std::round(value * scale) / scale;
-}
 
 Json estimate_json(const predict::Estimate& estimate) {
   return {{"median", rounded(estimate.median)}, {"low", rounded(estimate.low)}, {"high", rounded(estimate.high)}};

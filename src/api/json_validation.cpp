@@ -3,6 +3,7 @@
 
 #include "api/json.h"
 #include "api/json_parts.h"
+#include "api/json_rounded.h"
 
 namespace partita::api {
 namespace {
@@ -57,8 +58,7 @@ Json report_json(const predict::SetReport& report) {
   if (report.four_over_three)
     out["four_over_three"] = {{"predicted", rounded(report.four_over_three->first)},
                               {"measured", rounded(report.four_over_three->second)}};
-  out["fits"] = {
-      {"answers", report.fit_answers}, {"right", report.fit_right}, {"uncertain", report.fit_uncertain}};
+  out["fits"] = {{"answers", report.fit_answers}, {"right", report.fit_right}, {"uncertain", report.fit_uncertain}};
   out["worst"] = rows_json(report.worst);
   out["left_out"] = rows_json(report.left_out);
   return out;
@@ -70,7 +70,7 @@ std::string to_json(const std::vector<predict::SetReport>& reports) {
   Json out;
   out["datasets"] = Json::array();
   for (const auto& report : reports) out["datasets"].push_back(report_json(report));
-  return text_of(out);
+  return to_text(out);
 }
 
 }  // namespace partita::api

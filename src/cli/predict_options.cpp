@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "predict/dataset.h"
+#include "predict/dataset_columns.h"
+#include "predict/library.h"
 
 namespace partita::cli {
 namespace {
@@ -95,43 +98,15 @@ std::vector<std::string> known_boards(const catalog::Catalog& catalog) {
   return {"boards: " + join(ids, ", ")};
 }
 
-// The table with columns that its user may leave out, filled in with what the command line says.
-Result<CsvTable> completed(CsvTable table, const catalog::Board& board) {
-  const auto add = [&](std::string_view column, const std::string& value) {
-    if (table.column(column)) return;
-    table.columns.emplace_back(column);
-    for (auto& row : table.rows) row.push_back(value);
-  };
-  TRY_VOID(table.require("profile"));
-  TRY_VOID(table.require("batch"));
-  if (!table.column("latency_ms") && !table.column("throughput"))
-    return fail(ErrorCode::invalid,
-                fmt::format("{}: expected a column latency_ms or throughput beside profile and batch, found {}",
-                            table.file, join(table.columns, ", ")));
-  add("board", board.id);
-  add("workload", "measured");
-  return table;
-}
-
-Result<predict::Partition> partition_called(const catalog::Board& board, const std::string& name,
-                                            const std::string& where) {
-  predict::Partition out;
-  out.board = &board;
-  if (name == "whole") return out;
-  std::vector<std::string> names = {"whole"};
-  for (std::size_t i = 0; i < board.profiles.size(); ++i) {
-    const auto& profile = board.profiles[i];
-    out.profile = static_cast<int>(i);
-    if (profile.name == name) return out;
-    names.push_back(profile.name);
-    for (std::size_t c = 0; c < profile.compute.size(); ++c) {
-      out.compute = static_cast<int>(c);
-      if (profile.compute[c].name == name) return out;
-    }
-    out.compute.reset();
-  }
-  return fail(ErrorCode::not_found,
-              fmt::format("{}: {} has no profile {}; it has {}", where, board.id, quote(name), join(names, ", ")));
+// Why a measured row says nothing about what is asked; "" where it does.
+std::string beside_the_question(const predict::Measurement& row, const std::string& board, const std::string& workload,
+                                bool tells_mode, const api::PredictRequest& request) {
+  if (row.board != board) return "of another board";
+  if (!row.left_out.empty()) return row.left_out;
+  if (row.out_of_memory || !row.step_ms) return "no time";
+  if (!workload.empty() && row.workload != workload) return "of another workload";
+  if (tells_mode && row.settings.mode != request.settings.mode) return "of another mode";
+  return "";
 }
 
 }  // namespace
@@ -214,31 +189,60 @@ Result<std::vector<std::shared_ptr<const catalog::Board>>> boards_of(const Parse
   return out;
 }
 
-Result<std::vector<predict::Point>> measured_points(const std::string& path, const catalog::Board& board,
-                                                    const api::PredictRequest& request) {
+Result<MeasuredPoints> measured_points(const std::string& path, const catalog::Board& board,
+                                       const std::string& workload, const api::PredictRequest& request) {
   const auto text = TRY(read_file(path));
-  auto given = TRY(parse_csv(text, shown(path)));
-  const auto table = TRY(completed(std::move(given), board));
-  const auto set = TRY(predict::read_measurements(table, "measured"));
-  std::vector<predict::Point> out;
-  for (const auto& row : set.rows) {
-    if (row.board != board.id || !row.left_out.empty()) continue;
-    const auto where = fmt::format("{}:{}", table.file, row.line);
-    if (!row.step_ms) return fail(ErrorCode::invalid, where + ": expected latency_ms or throughput, found neither");
+  const auto table = TRY(parse_csv(text, shown(path)));
+  const auto tells = [&](std::string_view column) {
+    return std::ranges::any_of(table.columns, [&](const auto& each) {
+      const auto known = predict::known_column(each);
+      return known && known->name == column;
+    });
+  };
+  for (const auto* column : {"profile", "batch"}) {
+    if (!tells(column))
+      return fail(ErrorCode::invalid, fmt::format("{}: no column tells the {}", table.file, column),
+                  {"expected columns: profile,batch,latency_ms (or throughput)"});
+  }
+  const auto set = TRY(predict::read_measurements(
+      table, "measured", {{"board", board.id}, {"workload", workload.empty() ? "measured" : workload}}));
+  auto library = TRY(predict::Library::open());
+  MeasuredPoints out;
+  std::map<std::string, int> beside;
+  for (auto row : set.rows) {
+    if (row.board != board.id) {
+      const auto found = library.find(row.board, row.profile);
+      row.board = found ? found->partition.board->id : "";
+    }
+    if (const auto known = library.workload(row.workload, std::nullopt)) row.workload = (*known)->name;
+    const auto why = beside_the_question(row, board.id, workload, tells("mode"), request);
+    if (!why.empty()) {
+      ++beside[why];
+      continue;
+    }
+    auto partition = predict::partition_on(board, row.profile);
+    if (!partition) return std::unexpected(in_context(fmt::format("{}:{}", table.file, row.line), partition.error()));
     predict::Point point;
-    point.partition = TRY(partition_called(board, row.profile, where));
+    point.partition = *partition;
     point.partition.busy_neighbours = row.neighbours;
     point.partition.virtualised = row.virtualised || request.query.virtualised;
     point.partition.host = request.query.host;
     point.batch = row.settings.batch;
     point.step_ms = *row.step_ms;
     // A throughput given alone was turned into a step of one process.
-    if (!table.column("processes") && !table.column("latency_ms")) point.step_ms *= request.settings.processes;
-    out.push_back(point);
+    if (!tells("processes") && !tells("latency_ms")) point.step_ms *= request.settings.processes;
+    out.points.push_back(point);
   }
-  if (out.empty())
-    return fail(ErrorCode::invalid, fmt::format("{}: no measured point for {}", table.file, board.id),
-                {"expected columns: profile,batch,latency_ms (or throughput)"});
+  for (const auto& [why, rows] : beside)
+    out.notes.push_back(
+        fmt::format("{}: {} not used: {}", table.file, count_of(static_cast<std::size_t>(rows), "row"), why));
+  if (!set.unused_columns.empty())
+    out.notes.push_back(fmt::format("{}: columns not used: {}", table.file, join(set.unused_columns, ", ")));
+  if (out.points.empty()) {
+    auto details = out.notes;
+    details.emplace_back("expected columns: profile,batch,latency_ms (or throughput)");
+    return fail(ErrorCode::invalid, fmt::format("{}: no measured point for {}", table.file, board.id), details);
+  }
   return out;
 }
 

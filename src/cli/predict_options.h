@@ -22,9 +22,14 @@ Result<predict::Workload> workload_of(const Parsed& parsed, std::optional<int> s
 // --board, or the boards of --emulate or of this machine, each once.
 Result<std::vector<std::shared_ptr<const catalog::Board>>> boards_of(const Parsed& parsed);
 
-// The rows of --measured for this board: columns profile, batch, and latency_ms or throughput; `workload` and the
-// settings fill in what the documented format asks beside these.
-Result<std::vector<predict::Point>> measured_points(const std::string& path, const catalog::Board& board,
-                                                    const api::PredictRequest& request);
+// The rows of --measured for this board and workload ("": of any), and in words what was not used.
+struct MeasuredPoints {
+  std::vector<predict::Point> points;
+  std::vector<std::string> notes;
+};
+// Columns profile, batch, and latency_ms or throughput; `board`, `workload` and the settings fill in what the
+// documented format asks beside these.
+Result<MeasuredPoints> measured_points(const std::string& path, const catalog::Board& board,
+                                       const std::string& workload, const api::PredictRequest& request);
 
 }  // namespace partita::cli

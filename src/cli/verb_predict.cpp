@@ -35,10 +35,13 @@ Result<int> list(const Parsed& parsed, Format format) {
 
 // Own points applied: the factors, and where one more point would help most.
 Result<api::AppliedCalibration> calibrated(const Parsed& parsed, const predict::Predictor& predictor,
-                                           const api::PredictRequest& request, const catalog::Board& board) {
+                                           const predict::Workload& workload, const api::PredictRequest& request,
+                                           const catalog::Board& board) {
   const auto path = parsed.text("measured").value_or("");
-  const auto points = TRY(measured_points(path, board, request));
-  return api::AppliedCalibration{path, points.size(), TRY(predict::calibrate(predictor, points)), std::nullopt};
+  const auto measured = TRY(measured_points(path, board, workload.name, request));
+  auto calibration = TRY(predict::calibrate(predictor, measured.points));
+  calibration.notes.insert(calibration.notes.end(), measured.notes.begin(), measured.notes.end());
+  return api::AppliedCalibration{path, measured.points.size(), std::move(calibration), std::nullopt};
 }
 
 std::optional<api::NextMeasurement> measure_next(const predict::Predictor& predictor, const predict::Table& table,
@@ -64,7 +67,7 @@ Result<BoardPrediction> predict_board(const Parsed& parsed, const predict::Const
   const auto predictor =
       TRY(predict::Predictor::make(constants, workload, request.settings, *board, request.query.host));
   if (parsed.flag("measured")) {
-    out.calibration = TRY(calibrated(parsed, predictor, request, *board));
+    out.calibration = TRY(calibrated(parsed, predictor, workload, request, *board));
     calibration = out.calibration->calibration;
   }
   out.table = TRY(predict::predict_table(constants, workload, request.settings, *board, request.query, calibration));
@@ -110,7 +113,7 @@ Result<int> two_points(const Parsed& parsed, Format format) {
   const auto boards = TRY(boards_of(parsed));
   if (boards.size() > 1) return fail(ErrorCode::invalid, "this node has several boards: choose one with --board");
   api::TwoPointAnswer answer{boards.front(), parsed.text("measured").value_or(""), {}, {}};
-  auto points = TRY(measured_points(answer.file, *answer.board, request));
+  const auto points = TRY(measured_points(answer.file, *answer.board, "", request)).points;
   if (points.size() != 2)
     return fail(ErrorCode::invalid,
                 fmt::format("{}: without a WORKLOAD, expected two points of one batch (the largest and the smallest "

@@ -47,9 +47,24 @@ inline constexpr Option kPredictOptions[] = {
     {"--compute-instances", "", "also compute instances that are part of a GPU instance"},
     kConstants,
 };
+inline constexpr Option kMapping = {
+    "--mapping", "FILE", "YAML that renames the columns of CSV and states what they leave out (docs/prediction.md)", "",
+    Completes::file};
+inline constexpr Option kSet = {
+    "--set", "COLUMN=VALUE",     "a value for all rows that do not give one: board=a100-sxm4-80gb",
+    "",      Completes::nothing, "",
+    true};
+inline constexpr Option kWorkloadFiles = {
+    "--workload", "FILE", "your own workload file; rows name it by its name", "", Completes::file, "", true};
 inline constexpr Option kFitOptions[] = {
+    kMapping,
+    kSet,
+    kWorkloadFiles,
     {"-O,--output-file", "FILE", "write the constants to FILE instead of standard output", "", Completes::file}};
 inline constexpr Option kValidateOptions[] = {
+    kMapping,
+    kSet,
+    kWorkloadFiles,
     {"--page", "FILE", "write the whole page of documentation (docs/prediction.md) to FILE; - is standard output", "",
      Completes::file},
     kConstants,
@@ -88,6 +103,8 @@ inline constexpr Example kFitExamples[] = {
 inline constexpr Example kValidateExamples[] = {
     {"partita predict validate", "how good predictions are, by data set, profile and workload"},
     {"partita predict validate mine.csv", "the same for your own measurements"},
+    {"partita predict validate theirs.csv --mapping theirs.yaml --set board=a100-sxm4-80gb -o json",
+     "data of another laboratory, with its own column names; as JSON"},
 };
 inline constexpr Example kStudyExamples[] = {
     {"partita study --list", "what the shipped studies ask"},
@@ -122,8 +139,10 @@ inline constexpr Verb kPredictFit = {
 inline constexpr Verb kPredictValidate = {
     "predict validate",
     "how far predictions lie from measurements",
-    "Prints error tables as Markdown: mean, median and 90th percentile, per workload and profile, against the naive "
-    "rules, with the worst rows by name. Measured values serve for nothing else.",
+    "Prints error tables as Markdown (or JSON): mean, median and 90th percentile, per workload and profile, against "
+    "the "
+    "naive rules, with the worst rows by name. Rows that cannot be used (an unknown board, profile or workload) are "
+    "counted and named with their lines. Measured values serve for nothing else.",
     kValidatePositionals,
     kValidateOptions,
     kValidateExamples};

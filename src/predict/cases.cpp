@@ -57,7 +57,8 @@ Result<void> resolve_workload(Library& library, const Measurement& row, Case& on
     one.measured.workload = (*workload)->name;
     if (!(*workload)->has_sequence) one.measured.settings.sequence.reset();
   } else if (workload.error().code == ErrorCode::not_found) {
-    one.no_workload = workload.error().message;
+    const std::string& why = workload.error().message;
+    one.no_workload = why.substr(0, why.find("; there are"));
   } else {
     return std::unexpected(workload.error());
   }

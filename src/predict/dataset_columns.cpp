@@ -205,10 +205,10 @@ CsvTable documented_columns(const CsvTable& table, std::vector<std::string>& unu
   for (std::size_t i = 0; i < table.columns.size(); ++i) take(i, true);
   for (std::size_t i = 0; i < table.columns.size(); ++i) take(i, false);
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    bool used = std::ranges::find(from, i, &From::index) != from.end();
-    if (!used)
-      unused.push_back(one_line(table.columns[i], 60) +
-                       (known_column(table.columns[i]) ? "" : nearest_column(table.columns[i])));
+    if (std::ranges::find(from, i, &From::index) != from.end()) continue;
+    unused.push_back(one_line(table.columns[i], 60));
+    std::string hint = known_column(table.columns[i]) ? "" : nearest_column(table.columns[i]);
+    if (!hint.empty()) unused.back() += " (" + hint.substr(2) + ")";
   }
   for (const auto& row : table.rows) {
     std::vector<std::string> cells;

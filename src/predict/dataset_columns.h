@@ -1,5 +1,5 @@
-// The documented columns of measured data, found under the names and in the units that people give them. Internal to
-// predict/; the list of columns is in dataset.h.
+// The documented columns of measured data, found under the names and in the units that people give them; the
+// list of columns is in dataset.h.
 #pragma once
 
 #include <optional>

@@ -37,27 +37,6 @@ std::optional<int> by_slices(const catalog::Board& board, std::string_view text)
   return best;
 }
 
-Result<Partition> partition_on(const catalog::Board& board, const std::string& profile) {
-  Partition out;
-  out.board = &board;
-  const std::string text = without_mig(profile);
-  if (is_whole(text)) return out;
-  if (auto profile_index = by_slices(board, text)) {
-    out.profile = *profile_index;
-    return out;
-  }
-  if (auto found = layout::find_profile(board, text)) {
-    const auto& matched = board.profiles[static_cast<std::size_t>(found->profile)];
-    out.profile = found->profile;
-    if (!matched.compute[static_cast<std::size_t>(found->compute)].is_default) out.compute = found->compute;
-    return out;
-  }
-  std::string names = "whole";
-  for (const catalog::Profile& p : board.profiles) names += ", " + p.name;
-  return fail(ErrorCode::not_found,
-              fmt::format("board {} has no profile {}; it has {}", board.id, quote(profile), names));
-}
-
 // The words that tell boards apart: "NVIDIA A100-SXM4-40GB" -> a100, sxm4, 40gb.
 std::vector<std::string> words_of(std::string_view name) {
   constexpr std::string_view kEveryones[] = {"nvidia", "tesla", "gpu", "dgx", "hgx", "tensor", "core", ""};
@@ -85,6 +64,27 @@ bool may_be(const std::vector<std::string>& asked, const catalog::BoardEntry& en
 }
 
 }  // namespace
+
+Result<Partition> partition_on(const catalog::Board& board, const std::string& profile) {
+  Partition out;
+  out.board = &board;
+  const std::string text = without_mig(profile);
+  if (is_whole(text)) return out;
+  if (auto profile_index = by_slices(board, text)) {
+    out.profile = *profile_index;
+    return out;
+  }
+  if (auto found = layout::find_profile(board, text)) {
+    const auto& matched = board.profiles[static_cast<std::size_t>(found->profile)];
+    out.profile = found->profile;
+    if (!matched.compute[static_cast<std::size_t>(found->compute)].is_default) out.compute = found->compute;
+    return out;
+  }
+  std::string names = "whole";
+  for (const catalog::Profile& p : board.profiles) names += ", " + p.name;
+  return fail(ErrorCode::not_found,
+              fmt::format("board {} has no profile {}; it has {}", board.id, quote(profile), names));
+}
 
 Result<Library> Library::open(const std::optional<std::filesystem::path>& data_dir) {
   catalog::Catalog catalog = TRY(catalog::Catalog::open(data_dir));

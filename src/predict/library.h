@@ -21,6 +21,9 @@ struct NamedPartition {
   std::string assumed;
 };
 
+// "3g.40gb", "1c.3g.40gb", "3g", "MIG 3g.40gb", "whole" on this board; `not_found` names the profiles that it has.
+Result<Partition> partition_on(const catalog::Board& board, const std::string& profile);
+
 // Reads each file once. Not thread safe; what it hands out lives as long as it does.
 class Library {
  public:
@@ -33,7 +36,6 @@ class Library {
   // A sequence length is left aside where the network has none. `not_found` with the nearest names, `invalid` for a
   // sequence that is too long.
   Result<const Workload*> workload(const std::string& name, std::optional<int> sequence);
-  // "3g.40gb", "1c.3g.40gb", "3g", "MIG 3g.40gb", "whole"; `not_found` names the profiles that the board has.
   Result<Partition> partition(const std::string& board, const std::string& profile);
   // The board by its id, its product's name or a part of it ("A100 80GB"), as far as that and the profile tell it:
   // where only the form differs, the SXM one is assumed. `not_found` names what it may be.

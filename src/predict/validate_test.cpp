@@ -187,6 +187,7 @@ TEST_F(ValidateTest, ForeignNamesAreFoundAndWhatIsUnknownIsCounted) {
   EXPECT_THAT(r->assumed, Contains(HasSubstr("board \"A100\" is a100-sxm4-80gb")));
   EXPECT_EQ(r->fit_answers + r->fit_uncertain, 1);
   std::string text = to_markdown({*r});
+  EXPECT_THAT(text, HasSubstr("- 2 rows not used: board \"A100\" may be"));
   EXPECT_THAT(text, HasSubstr("(lines 3, 5)"));
   EXPECT_THAT(text, HasSubstr("Columns not used: colour."));
   EXPECT_THAT(text, HasSubstr("resnet50 training on 3g.20gb, batch 32 | 2 |"));

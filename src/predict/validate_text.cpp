@@ -33,25 +33,48 @@ and their intervals are wider.
 constexpr std::string_view kFormat = R"(
 ## Your own data
 
-`partita predict validate FILE.csv` prints these tables for any CSV with a header row of these columns, in any order.
-Empty cells take the default; lines that begin with `#` before the header describe the file.
+`partita predict validate FILE.csv` prints these tables for any CSV with a header row of these columns, in any order
+(`-o json`: docs/json.md). Empty cells take the default; lines that begin with `#` before the header describe the file.
 
-| column | meaning |
-|---|---|
-| `board`, `profile` | `a100-sxm4-80gb`; `3g.40gb`, `1c.3g.40gb`, or `whole` for the GPU without MIG; needed |
-| `workload`, `batch` | a shipped workload; samples per step; needed |
-| `latency_ms` or `throughput` | of one step; samples/s of all processes and devices together |
-| `mode`, `sequence` | `inference` (default) or `training`; tokens |
-| `matmul`, `convolution` | `fp32` `tf32` (default) `fp16` `bf16` `int8` `fp8` |
-| `framework` | `eager_overlapped` (default), `eager_serial`, `graph` |
-| `optimizer` | `sgd`, `sgd_momentum`, `adam` (default) |
-| `copy_inside_step` | `true` where the host to device copy is timed |
-| `processes`, `devices` | MPS processes in the partition; identical partitions that `throughput` adds up |
-| `neighbours`, `virtualised` | busy share of the rest of the GPU, 0 to 1; `true` in a VM with vGPU |
-| `memory_mib`, `not_run` | used on the device; `memory` where it did not fit, `other` where not measured |
-| `host` | a host of the constants, where the run was part of the fit |
-| `run`, `other_batch_ratio` | ratios are taken within a run; `true` where they compare different batches |
-| `leave_out`, `note` | why a row does not count; free text |
+    board,profile,workload,batch,mode,precision,latency_ms,memory_mib
+    a100-sxm4-80gb,7g.80gb,resnet50,32,training,tf32,61.5,9120
+    a100-sxm4-80gb,1g.10gb,resnet50,32,training,tf32,410,8050
+
+| column | meaning | also called |
+|---|---|---|
+| `board` | `a100-sxm4-80gb`, `NVIDIA A100-SXM4-80GB`, `A100 80GB`; needed | `gpu`, `gpu_name`, `device`, `accelerator` |
+| `profile` | `3g.40gb`, `3g`, `3`, `1c.3g.40gb`; `whole` (default) for the GPU without MIG | `mig_profile`, `partition`, `instance`, `gpc_slices` |
+| `workload` | a shipped workload in any spelling (`ResNet-50`), or the name of a `--workload FILE`; needed | `model`, `network`, `benchmark` |
+| `batch` | samples per step (1) | `batch_size`, `bs` |
+| `latency_ms` | of one step | `latency_s`, `step_time_us`, `Latency (ms)`, `mean_latency_s` |
+| `throughput` | samples/s of all processes and devices together | `images/s`, `samples_per_sec`, `qps`, `throughput_total` |
+| `memory_mib` | used on the device | `memory_gib`, `fb_used_mb` (MB and GB mean MiB and GiB), `peak_memory_bytes` |
+| `mode` | `inference` (default) or `training` | `task` |
+| `sequence` | tokens | `seq_len`, `sequence_length` |
+| `precision` | of matrix products and convolutions; `matmul` and `convolution` tell them apart: `fp32` `tf32` (default) `fp16` `bf16` `int8` `fp8` | `dtype` |
+| `framework` | `eager_overlapped` (default, `pytorch`), `eager_serial`, `graph` (`tensorrt`, `cuda_graph`) | `runtime`, `backend` |
+| `optimizer` | `sgd`, `sgd_momentum`, `adam` (default) | |
+| `copy_inside_step` | `true` where the host to device copy is timed | |
+| `processes`, `devices` | MPS processes in the partition; identical partitions that `throughput` adds up | `procs`; `partitions`, `instances` |
+| `neighbours`, `virtualised` | busy share of the rest of the GPU, 0 to 1; `true` in a VM with vGPU | `neighbors`; `vgpu` |
+| `not_run` | `memory` where it did not fit, `other` where not measured | `status`, `oom` |
+| `host` | a host of the constants, where the run was part of the fit | |
+| `run`, `other_batch_ratio` | ratios are taken within a run; `true` where they compare different batches | |
+| `leave_out`, `note` | why a row does not count; free text | |
+
+One of `latency_ms`, `throughput` and `memory_mib` is needed. Columns of other names are not used, and said. A row with an
+unknown board, profile or workload is counted and named with its line; where a board's name leaves the form open
+(`A100 80GB`: SXM or PCIe) SXM is assumed, and said. A cell that is no number, or a word that is none of these, is an error.
+
+`--set COLUMN=VALUE` gives all rows what the file does not say: `--set board=a100-sxm4-80gb --set precision=fp16`.
+`--workload FILE` adds your own network (a workload file, as `partita-onnx` writes it). `--mapping FILE` renames columns
+and applies rules, in order; a `when` asks the file's own columns:
+
+    columns: {workload: arch, latency_s: t_batch}
+    rules:
+      - {set: {framework: graph, precision: int8}}
+      - {when: {gpu: [A100-40, A100-40G]}, set: {board: a100-sxm4-40gb}}
+      - {when: {arch: junk}, drop: true}
 )";
 
 void add_table(std::string& out, std::string_view title, const std::vector<Errors>& rows, bool intervals) {
@@ -76,17 +99,26 @@ void add_worst(std::string& out, std::string_view title, const std::vector<Worst
   }
 }
 
-std::string with_lines(const Skipped& skipped) {
-  if (skipped.lines.empty()) return skipped.reason;
-  bool all = static_cast<std::size_t>(skipped.rows) == skipped.lines.size();
-  return fmt::format("{} ({} {}{})", skipped.reason, skipped.rows == 1 ? "line" : "lines",
-                     fmt::join(skipped.lines, ", "), all ? "" : ", ...");
+// Rows that cannot be used, each reason with its first lines.
+void add_unusable(std::string& out, const std::vector<Skipped>& skipped) {
+  bool first = true;
+  for (const Skipped& each : skipped) {
+    if (each.lines.empty()) continue;
+    bool all = static_cast<std::size_t>(each.rows) == each.lines.size();
+    out += fmt::format("{}- {} not used: {} ({} {}{})\n", first ? "\n" : "",
+                       count_of(static_cast<std::size_t>(each.rows), "row"), each.reason,
+                       each.rows == 1 ? "line" : "lines", fmt::join(each.lines, ", "), all ? "" : ", ...");
+    first = false;
+  }
 }
 
 void add_set(std::string& out, const SetReport& r) {
   out += fmt::format("\n## {}\n\n{} ({} rows count", r.title, r.name, r.rows);
-  for (const Skipped& skipped : r.skipped) out += fmt::format("; {} left out: {}", skipped.rows, with_lines(skipped));
+  for (const Skipped& each : r.skipped) {
+    if (each.lines.empty()) out += fmt::format("; {} left out: {}", each.rows, each.reason);
+  }
   out += ").\n";
+  add_unusable(out, r.skipped);
   for (const std::string& assumed : r.assumed) out += fmt::format("\nAssumed: {}.\n", assumed);
   if (!r.unused_columns.empty()) out += fmt::format("\nColumns not used: {}.\n", join(r.unused_columns, ", "));
   if (r.rows == 0) out += "\nNo row counts: there is nothing to compare.\n";
