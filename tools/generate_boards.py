@@ -19,8 +19,29 @@ GB10 = {
     "id": "gb10", "product": "NVIDIA GB10", "pci": ["0x2E12"], "chip": "GB20B", "mig": {"family": "blackwell-gfx"},
     "total_memory_mib": None, "nominal_gb": 128, "src": ["DS"], "profiles": [],
     "note": "no MIG; 128 GB LPDDR5X shared with the CPU, so the driver reports no memory of its own; chip name inferred",
-    "specs": {"sm_count": 48, "memory_bandwidth_gbs": 273, "compute_capability": "12.1", "confidence": "from memory",
-              "sources": ["DS"]},
+    "specs": {"sm_count": 48, "tdp_w": 140, "fp32_tflops": 31, "fp4_tensor_tflops": 500, "memory_bandwidth_gbs": 273,
+              "l2_mib": 24, "compute_capability": "12.1", "confidence": "partly confirmed",
+              "confirmed_fields": ["fp32_tflops", "fp4_tensor_tflops", "l2_mib", "tdp_w"], "sources": ["HC25", "DS"]},
+}
+
+# Figures of the whole board that the facts lack.
+MORE_SPECS = {
+    "rtx-6000d": {"sm_count": 156, "tdp_w": 600, "fp32_tflops": 99.6, "memory_bandwidth_gbs": 1568,
+                  "confidence": "single", "confirmed_fields": ["sm_count", "tdp_w"], "sources": ["D6000"]},
+    "rtx-pro-5000": {"fp4_tensor_tflops": 1032, "sources": ["PUREPC", "DS", "HMC5000"]},
+    "rtx-pro-4500": {"fp4_tensor_tflops": 879, "sources": ["DS", "HMC5000"]},
+    "h100-sxm5-96gb": {"memory_bandwidth_gbs": 3350, "sources": ["DS"]},
+    "h100-sxm5-94gb": {"memory_bandwidth_gbs": 2400, "sources": ["DS"]},
+}
+MORE_NOTES = {
+    "rtx-6000d": "bandwidth from its 448 of 512 bits, fp32 from its 156 of 188 SM, both of RTX PRO 6000; tensor peaks not found",
+    "h100-sxm5-96gb": "bandwidth as the 80 GB board's, not confirmed",
+    "h100-sxm5-94gb": "HBM2e: bandwidth from memory, not confirmed",
+}
+MORE_SOURCES = {
+    "HC25": "reports on NVIDIA's GB10 talk at Hot Chips 2025 (ggmania.com, ferra.ru): 31 TFLOPS fp32, 1 PFLOPS sparse NVFP4, 24 MB L2, 140 W",
+    "D6000": "pages on the RTX 6000D (takechance.work, pepelac.news, weeklypost.kr): 156 SM, 448 bits, 84 GB, 600 W",
+    "HMC5000": "hmc-tech.com RTX PRO 4500 page (879 dense fp4 TFLOPS); RTX PRO 5000: 2064 sparse TOPS of NVIDIA (grokipedia.com)",
 }
 
 MIN_DRIVER = {  # by id prefix, first match; from the facts' min_drivers, "" where that has no row for the board
@@ -203,6 +224,12 @@ def main():
     data = sys.argv[2] if len(sys.argv) == 3 else os.path.join(os.path.dirname(__file__), "..", "data")
     os.makedirs(os.path.join(data, "boards"), exist_ok=True)
     boards = facts["gpus"] + [GB10]
+    for board in boards:
+        board["specs"] |= MORE_SPECS.get(board["id"], {})
+        if board["id"] in MORE_NOTES:
+            for key in ("note", "spec_note"):
+                board[key] = (board.get(key) or "").replace("; bandwidth not found", "").replace("bandwidth not found", "")
+            board["note"] = "; ".join(n for n in (board["note"], MORE_NOTES[board["id"]]) if n)
     index = "# All boards, so that one is found without reading the others. Source: the board files, by tools/generate_boards.py.\nboards:\n"
 
     def write(path, text):
@@ -220,7 +247,7 @@ def main():
     rules += "limitations:\n" + "".join(f"  - {{{wrapped(r, '     ')}}}\n" for r in facts["limitations"])
     write("driver_rules.yaml", rules)
     write("sources.yaml", "# The source tags used in data/.\nsources:\n" + "".join(
-        f"  {tag}: {json.dumps(what)}\n" for tag, what in facts["sources"].items()))
+        f"  {tag}: {json.dumps(what)}\n" for tag, what in (facts["sources"] | MORE_SOURCES).items()))
 
 
 if __name__ == "__main__":

@@ -41,6 +41,11 @@ std::optional<int> multiprocessors_of(const Partition& p) {
   const catalog::Profile* profile = profile_of(p);
   if (!profile) return p.board->specs.sm_count;
   std::optional<int> all = profile->sm ? profile->sm : profile->sm_estimate;
+  if (!all && p.board->specs.sm_count && p.board->compute_slices > 0) {
+    // Not seen on this board: its share of the slices, in the pairs that multiprocessors come in; add_notes says so.
+    int share = *p.board->specs.sm_count * profile->compute_slices / p.board->compute_slices;
+    all = std::max(2, share / 2 * 2);
+  }
   if (const auto* compute = compute_of(p); compute && all && profile->compute_slices > 0) {
     return *all * compute->compute_slices / profile->compute_slices;
   }

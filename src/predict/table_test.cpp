@@ -128,6 +128,29 @@ TEST_F(TableTest, KneesGrowWithThePartitionAndRespectMemory) {
   }
 }
 
+TEST_F(TableTest, EveryBoardCanBePredictedAndOnlyA100IsNoExtrapolation) {
+  auto catalog = catalog::Catalog::open();
+  ASSERT_TRUE(catalog);
+  for (const catalog::BoardEntry& entry : catalog->boards()) {
+    Settings fp32;
+    fp32.matmul = fp32.convolution = Precision::fp32;
+    auto table = make(entry.id, {}, fp32);
+    ASSERT_TRUE(table) << table.error().message;
+    for (const TableRow& row : table->rows) {
+      EXPECT_EQ(row.prediction.extrapolated, !entry.id.starts_with("a100") && !entry.id.starts_with("a800"))
+          << entry.id;
+      bool estimated =
+          row.partition.profile && !table->board->profiles[static_cast<std::size_t>(*row.partition.profile)].sm;
+      bool said = std::ranges::any_of(row.prediction.notes, [](const std::string& note) {
+        return note.contains("number of multiprocessors estimated");
+      });
+      EXPECT_EQ(said, estimated) << entry.id << " " << row.name;
+    }
+    if (entry.id == "rtx-6000d") continue;  // its tensor rates are not known
+    EXPECT_TRUE(make(entry.id, {})) << entry.id;
+  }
+}
+
 TEST_F(TableTest, ComputeInstancesComeWhenAsked) {
   TableQuery query;
   query.compute_instances = true;
