@@ -155,13 +155,19 @@ Result<Ran> read_ran(const Row& row) {
   return row.word("not_run", words, Ran::yes);
 }
 
-// Time and memory of a row that ran; 0 is how some write "not measured".
+// 0 is how some write "not measured".
+Result<std::optional<double>> positive(const Row& row, std::string_view column, double low, double high) {
+  auto value = TRY(row.number(column, 0, high));
+  if (value && *value > 0 && *value < low) return row.wrong(column, fmt::format("0 or {} to {}", low, high));
+  return value && *value > 0 ? value : std::nullopt;
+}
+
+// Time and memory of a row that ran.
 Result<void> read_figures(const Row& row, Measurement& m) {
   int devices = TRY(row.count("devices", 1));
-  auto positive = [](std::optional<double> value) { return value && *value > 0 ? value : std::nullopt; };
-  m.step_ms = positive(TRY(row.number("latency_ms", 0, 1e9)));
-  m.throughput = positive(TRY(row.number("throughput", 0, 1e15)));
-  m.memory_mib = positive(TRY(row.number("memory_mib", 0, 1e9)));
+  m.step_ms = TRY(positive(row, "latency_ms", 1e-6, 1e9));
+  m.throughput = TRY(positive(row, "throughput", 1e-9, 1e15));
+  m.memory_mib = TRY(positive(row, "memory_mib", 1e-6, 1e9));
   double samples = static_cast<double>(m.settings.batch) * m.settings.processes;
   if (m.throughput) *m.throughput /= devices;
   if (!m.throughput && m.step_ms) m.throughput = samples * 1e3 / *m.step_ms;
