@@ -43,7 +43,7 @@ Result<Response> node_text(const Call& call, bool as_layout) {
         layout::write_mig_parted_json(layout::describe(reading->status.state, label.empty() ? "current" : label)) +
         '\n';
   } else {
-    out.body = boards ? reading->text_with_boards : reading->text;
+    out.body = boards ? reading->text_with_boards() : reading->text;
   }
   return out;
 }

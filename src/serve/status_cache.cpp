@@ -22,13 +22,16 @@ std::string layout_etag(const layout::NodeState& state) {
   return '"' + hash_of(text).substr(0, kDigits) + '"';
 }
 
+StatusCache::Reading::Reading(api::StatusAnswer answer)
+    : status(std::move(answer)), text(api::to_json(status)), etag(layout_etag(status.state)) {}
+
+const std::string& StatusCache::Reading::text_with_boards() const {
+  std::call_once(written_, [this] { text_with_boards_ = api::to_json(status, api::Boards::included); });
+  return text_with_boards_;
+}
+
 Result<std::shared_ptr<const StatusCache::Reading>> StatusCache::read() {
-  auto reading = std::make_shared<Reading>();
-  reading->status = TRY(node_.status());
-  reading->text = api::to_json(reading->status);
-  reading->text_with_boards = api::to_json(reading->status, api::Boards::included);
-  reading->etag = layout_etag(reading->status.state);
-  return reading;
+  return std::make_shared<const Reading>(TRY(node_.status()));
 }
 
 Result<std::shared_ptr<const StatusCache::Reading>> StatusCache::get() {

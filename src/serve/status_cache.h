@@ -20,10 +20,17 @@ class StatusCache {
  public:
   static constexpr std::chrono::milliseconds kFresh{100};
 
-  struct Reading {
-    api::StatusAnswer status;
-    std::string text, text_with_boards;  // to_json
-    std::string etag;                    // of the layout alone: mode and instances of each GPU
+  class Reading {
+   public:
+    explicit Reading(api::StatusAnswer answer);
+    const api::StatusAnswer status;
+    const std::string text;  // to_json
+    const std::string etag;  // of the layout alone: mode and instances of each GPU
+    const std::string& text_with_boards() const;
+
+   private:
+    mutable std::once_flag written_;
+    mutable std::string text_with_boards_;
   };
   explicit StatusCache(api::Node& node) : node_(node) {}
   Result<std::shared_ptr<const Reading>> get();
