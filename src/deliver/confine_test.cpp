@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 
+#include <array>
 #include <fstream>
 #include <map>
 #include <thread>
@@ -27,7 +28,7 @@ class Confine : public testing::TestWithParam<CgroupVersion> {
  protected:
   void SetUp() override {
     if (const std::string why = nodes_.unusable(); !why.empty()) GTEST_SKIP() << why;
-    remove_leftover_groups(GetParam());
+    remove_leftover_groups();
     auto opened = Confinement::open(prefix_, "/sys/fs/cgroup", GetParam());
     if (!opened) GTEST_SKIP() << opened.error().message << ": " << testing::PrintToString(opened.error().details);
     confinement_.emplace(std::move(*opened));
@@ -291,6 +292,23 @@ TEST_P(Confine, NothingIsLeftWhenTheLastLeaseEnds) {
   for (const char* root :
        {"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/devices", "/sys/fs/cgroup/freezer"})
     EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(root) / prefix_)) << root;
+}
+
+// The last lease that goes removes the groups' parent, while another comes.
+TEST_P(Confine, LeasesComeAndGoSideBySide) {
+  std::vector<std::jthread> threads;
+  std::array<int, 4> failed{};
+  for (std::size_t i = 0; i < failed.size(); ++i)
+    threads.emplace_back([&, i] {
+      const std::string lease = fmt::format("t{}", i);
+      for (int round = 0; round < 20; ++round) {
+        failed[i] += !confinement_->prepare(lease, kGpu0Instance7, {});
+        failed[i] += !confinement_->dissolve(lease);
+      }
+    });
+  threads.clear();
+  EXPECT_THAT(failed, testing::Each(0));
+  EXPECT_THAT(confinement_->leases(), IsEmpty());
 }
 
 // A frozen group is what a daemon leaves that was killed while it signalled.

@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 
 #include "base/process.h"
@@ -69,29 +71,35 @@ void take_terminal_back(pid_t group) {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
+// execvpe says EACCES also when it may not look into a folder of PATH.
+bool is_in_path(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  return std::ranges::any_of(split(path ? path : "/usr/bin:/bin", ':'), [&](const std::string& folder) {
+    return ::access((std::filesystem::path(folder.empty() ? "." : folder) / name).c_str(), F_OK) == 0;
+  });
+}
+
 Error exec_error(const std::string& name, int error) {
   const std::string shown = quote(name);
+  const bool bare = name.find('/') == std::string::npos;
+  if (error == EACCES && bare && !is_in_path(name)) error = ENOENT;
+  const auto because = [&](ErrorCode code, std::string_view why) {
+    return Error{code, fmt::format("cannot start {}: {}", shown, why), {}};
+  };
   switch (error) {
     case ENOENT:
-    case ENOTDIR: {
-      if (find_program(name))  // it is there, what its first line or its header names is not
-        return Error{
-            ErrorCode::not_found, fmt::format("cannot start {}: the interpreter that it names is missing", shown), {}};
-      const bool path = name.find('/') != std::string::npos;
+    case ENOTDIR:
+      if (find_program(name)) return because(ErrorCode::not_found, "the interpreter that it names is missing");
       return Error{
-          ErrorCode::not_found,
-          path ? fmt::format("no program {}", shown) : fmt::format("no program {} is in the folders of PATH", shown),
-          {}};
-    }
+          ErrorCode::not_found, fmt::format("no program {}{}", shown, bare ? " is in the folders of PATH" : ""), {}};
     case EACCES:
     case EPERM:
-      return Error{ErrorCode::denied,
-                   fmt::format("cannot start {}: {} (is it executable, and no folder?)", shown, std::strerror(error)),
-                   {}};
+      return because(ErrorCode::denied, fmt::format("{} (is it executable, and no folder?)", std::strerror(error)));
+    case EAGAIN:
+    case ENOMEM:
+      return because(ErrorCode::unavailable, std::strerror(error));
     default:
-      return Error{error == ENOMEM || error == EAGAIN ? ErrorCode::unavailable : ErrorCode::invalid,
-                   fmt::format("cannot start {}: {}", shown, std::strerror(error)),
-                   {}};
+      return because(ErrorCode::invalid, std::strerror(error));
   }
 }
 

@@ -98,6 +98,14 @@ TEST(Launch, ProgramsThatCannotBeStarted) {
   EXPECT_EQ(denied.error().code, ErrorCode::denied);
   EXPECT_THAT(denied.error().message, HasSubstr(text.string() + "\": Permission denied"));
 
+  // PATH may name what is no folder, and what may not be looked into.
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", (text.string() + ":" + path).c_str(), 1);
+  EXPECT_EQ(run({{"partita-no-such-program"}, {}}).error().code, ErrorCode::not_found);
+  ::setenv("PATH", (folder.path().string() + ":" + path).c_str(), 1);
+  EXPECT_EQ(run({{"text"}, {}}).error().code, ErrorCode::denied) << "there, but not executable";
+  ::setenv("PATH", path.c_str(), 1);
+
   const auto script = folder.write("script", "#!/no/such/interpreter\n");
   std::filesystem::permissions(script, std::filesystem::perms::all);
   const auto interpreter = run({{script.string()}, {}});

@@ -21,6 +21,7 @@ class LimitsOfLeases : public testing::Test {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can make control groups";
+    remove_leftover_groups();
     auto opened = Confinement::open(prefix_);
     if (!opened) GTEST_SKIP() << opened.error().message;
     confinement_.emplace(std::move(*opened));

@@ -18,6 +18,7 @@ class InAService : public testing::Test {
  protected:
   void SetUp() override {
     if (const std::string why = nodes_.unusable(); !why.empty()) GTEST_SKIP() << why;
+    remove_leftover_groups();
     const Hierarchies hierarchies = find_hierarchies("/sys/fs/cgroup");
     if (!hierarchies.unified) GTEST_SKIP() << "cgroup v2 is not mounted";
     unified_ = *hierarchies.unified;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/test_folder.h"
+#include "deliver/cgroup.h"
 #include "deliver/confine.h"
 #include "deliver/descriptor.h"
 
@@ -127,16 +128,23 @@ inline void remove_groups(const std::string& prefix, CgroupVersion version) {
   EXPECT_TRUE(confinement->leases().empty());
 }
 
-// Of runs of this program that were killed.
-inline void remove_leftover_groups(CgroupVersion version) {
+// Groups of runs of these tests that were killed: "partita-test-PID", "partita-test-PID-leases".
+inline void remove_leftover_groups() {
   const std::string_view start = "partita-test-";
-  for (const char* root : {"/sys/fs/cgroup/devices", "/sys/fs/cgroup/unified", "/sys/fs/cgroup"}) {
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(root, error)) {
-      const std::string name = entry.path().filename();
-      if (!name.starts_with(start)) continue;
-      const pid_t pid = std::atoi(name.c_str() + start.size());
-      if (pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH) remove_groups(name, version);
+  std::vector<std::filesystem::path> roots = groups_in("/sys/fs/cgroup");
+  roots.emplace_back("/sys/fs/cgroup");
+  for (const auto& root : roots) {
+    for (const auto& group : groups_in(root)) {
+      const std::string name = group.filename();
+      const pid_t maker = name.starts_with(start) ? std::atoi(name.c_str() + start.size()) : 0;
+      if (maker <= 0 || ::kill(maker, 0) == 0 || errno != ESRCH) continue;
+      std::set<pid_t> left;
+      write_control(group / "cgroup.freeze", "0");
+      for (const auto& inner : groups_in(group)) write_control(inner / "freezer.state", "THAWED");
+      collect_processes(group, left);
+      for (const pid_t pid : left) ::kill(pid, SIGKILL);
+      while (!remove_group(group) && ::usleep(1000) == 0) {
+      }
     }
   }
 }
