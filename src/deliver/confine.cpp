@@ -60,22 +60,19 @@ struct Confinement::Impl {
   std::string prefix;
   Hierarchies hierarchies;
   CgroupVersion filter = CgroupVersion::v2;
-
-  const fs::path& filter_root() const {
-    return filter == CgroupVersion::v2 ? *hierarchies.unified : *hierarchies.devices;
-  }
+  fs::path filter_root;  // of the hierarchy that filters
 
   // All hierarchies where a lease may have a group; that of the filter comes last, so that a process that is in it is
   // in all.
   std::vector<fs::path> roots() const {
     std::vector<fs::path> all;
     const auto once = [&](const fs::path& root) {
-      if (root != filter_root() && std::ranges::find(all, root) == all.end()) all.push_back(root);
+      if (root != filter_root && std::ranges::find(all, root) == all.end()) all.push_back(root);
     };
     for (const auto& place : hierarchies.controllers)
       if (place) once(place->root);
     if (filter == CgroupVersion::v1 && hierarchies.freezer) once(*hierarchies.freezer);
-    all.push_back(filter_root());
+    all.push_back(filter_root);
     return all;
   }
 
@@ -89,7 +86,7 @@ struct Confinement::Impl {
     SignalledGroup group;
     group.processes = [this, name] { return processes(name); };
     if (filter == CgroupVersion::v2)
-      group.unified = *hierarchies.unified / prefix / name;
+      group.unified = filter_root / prefix / name;
     else if (hierarchies.freezer)
       group.freezer = *hierarchies.freezer / prefix / name;
     return group;
@@ -97,9 +94,9 @@ struct Confinement::Impl {
 
   Result<void> set(const std::string& name, const Filter& wanted, const Limits& limits) const {
     if (filter == CgroupVersion::v1 && hierarchies.freezer) TRY_VOID(make_group(*hierarchies.freezer, prefix, name));
-    TRY_VOID(make_group(filter_root(), prefix, name));
+    TRY_VOID(make_group(filter_root, prefix, name));
     thaw(signalled(name));
-    const fs::path group = filter_root() / prefix / name;
+    const fs::path group = filter_root / prefix / name;
     if (filter == CgroupVersion::v2)
       TRY_VOID(set_bpf_filter(group, wanted));
     else
@@ -130,6 +127,7 @@ Result<Confinement> Confinement::open(std::string prefix, const fs::path& cgroup
     if (can && version == CgroupVersion::v2) can = check_bpf();
     if (!can) reasons.push_back(fmt::format("{}: {}", what, can.error().message));
     impl->filter = version;
+    impl->filter_root = root.value_or("");
     return can.has_value();
   };
   if (usable(impl->hierarchies.unified, CgroupVersion::v2, "cgroup v2") ||
@@ -145,7 +143,7 @@ std::string_view Confinement::kind() const {
 Result<void> Confinement::prepare(std::string_view lease, const Filter& filter, const Limits& limits) {
   const std::string name = TRY(group_name(lease));
   TRY_VOID(check_limits(limits));
-  const bool new_group = ::access((impl_->filter_root() / impl_->prefix / name).c_str(), F_OK) != 0;
+  const bool new_group = ::access((impl_->filter_root / impl_->prefix / name).c_str(), F_OK) != 0;
   auto set = impl_->set(name, filter, limits);
   if (!set && new_group) (void)impl_->remove(name);
   if (!set) return std::unexpected(in_context(fmt::format("lease {}", lease), std::move(set).error()));
@@ -154,7 +152,7 @@ Result<void> Confinement::prepare(std::string_view lease, const Filter& filter, 
 
 Result<void> Confinement::add(std::string_view lease, pid_t pid) {
   const std::string name = TRY(group_name(lease));
-  const fs::path filtered = impl_->filter_root() / impl_->prefix / name;
+  const fs::path filtered = impl_->filter_root / impl_->prefix / name;
   if (::access(filtered.c_str(), F_OK) != 0)
     return fail(ErrorCode::not_found, fmt::format("lease {} has no control group; prepare it first", lease));
   for (const fs::path& root : impl_->roots()) {
@@ -175,7 +173,7 @@ Result<std::vector<pid_t>> Confinement::processes(std::string_view lease) const 
 
 Result<void> Confinement::signal(std::string_view lease, int signal) {
   const std::string name = TRY(group_name(lease));
-  if (::access((impl_->filter_root() / impl_->prefix / name).c_str(), F_OK) != 0) return {};
+  if (::access((impl_->filter_root / impl_->prefix / name).c_str(), F_OK) != 0) return {};
   return signal_all(impl_->signalled(name), signal);
 }
 

@@ -289,7 +289,7 @@ TEST(LaunchOnATerminal, ControlCReachesTheProgramOnceAndLeavesUsAlive) {
 
 TEST(LaunchOnATerminal, ControlCThatEndsTheProgramLetsUsFinish) {
   Terminal terminal([] {
-    auto program = StoppedProgram::start(shell("echo started; sleep 100"));
+    auto program = StoppedProgram::start(shell("echo started; exec sleep 100"));
     if (!program || !program->go()) return 1;
     const int status = program->wait().value_or(1);
     return status == 128 + SIGINT ? 0 : 2;  // the lease is released here
