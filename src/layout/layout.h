@@ -77,6 +77,7 @@ struct Gpu {
   std::optional<int> utilization_percent;
   std::optional<Bytes> used_memory;
   std::optional<std::string> fault;  // "lost", "reset required": state below is not known
+  std::vector<Pin> pins;             // of the whole GPU: leased with MIG mode off; filled by node/
 };
 
 struct NodeState {

@@ -179,10 +179,11 @@ Result<api::ApplyAnswer> apply_between_hooks(Context& context, const api::PlanRe
 
 }  // namespace
 
-Result<api::ApplyAnswer> apply_locked(Context& context, const api::PlanRequest& request) {
+Result<api::ApplyAnswer> apply_locked(Context& context, const api::PlanRequest& request, Recovered before) {
   const SignalsWait signals_wait;  // an interrupted apply goes back to the old layout, and its apply-exit hook runs
   // Recovery keeps to what is ours, unless that bars both ways out and this apply may go further.
   Recovered recovered = TRY(recover(context));
+  recovered.notes.insert(recovered.notes.begin(), before.notes.begin(), before.notes.end());
   context.adopt = request.options.adopt;
   context.force = request.options.force;
   if (!recovered.unfinished.empty() && context.force) {

@@ -158,7 +158,7 @@ TEST(Apply, DemandIsServedByTheBoardsThatSpellItSo) {
 TEST(Apply, OnlyAdministratorsChangeTheNode) {
   EmulatedWorld world("dgx-h100");
   auto request = world.cut("[0]", R"("1g.10gb": 1)");
-  request.caller = {1000, "bob", false};
+  request.caller = {1000, "bob", false, false, {}};
   const auto refused = world.apply(request);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::denied);

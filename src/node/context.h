@@ -23,6 +23,7 @@ struct Context {
   bool adopt = false;
   bool force = false;
   std::vector<RefusedPlace> refused;  // destroys answered IN_USE in this operation
+  std::vector<LeasedPlace> leased;
 };
 
 // The node as the driver tells it, with pins. Marks that no live instance bears out are dropped from the ledger.

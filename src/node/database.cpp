@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include <map>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -75,6 +76,7 @@ Row row_of(sqlite3_stmt* statement) {
 struct Database::Impl {
   sqlite3* handle = nullptr;
   std::string file;
+  std::optional<bool> survives;
   std::map<std::string, sqlite3_stmt*, std::less<>> statements;
 
   ~Impl() {
@@ -175,15 +177,26 @@ Result<void> Database::run(std::string_view sql, const Row& values) {
 }
 
 Result<void> Database::transaction(const std::function<Result<void>()>& work) {
-  TRY_VOID(impl_->script("BEGIN IMMEDIATE"));
+  if (in_transaction()) return work();
+  TRY_VOID(begin());
   auto done = work();
-  if (done) done = impl_->script("COMMIT");
-  if (!done) (void)impl_->script("ROLLBACK");
+  if (done) done = commit();
+  if (!done) roll_back();
   return done;
 }
 
+Result<void> Database::begin() { return run("BEGIN IMMEDIATE"); }
+Result<void> Database::commit() { return run("COMMIT"); }
+void Database::roll_back() {
+  if (in_transaction()) (void)run("ROLLBACK");
+}
+bool Database::in_transaction() const { return sqlite3_get_autocommit(impl_->handle) == 0; }
+
 Result<void> Database::survive_power_cut(bool on) {
-  return impl_->script(on ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  if (impl_->survives == on) return {};
+  TRY_VOID(impl_->script(on ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL"));
+  impl_->survives = on;
+  return {};
 }
 
 Error Database::damaged() const {

@@ -30,6 +30,11 @@ class Database {
   Result<std::vector<Row>> query(std::string_view sql, const Row& values = {});
   // Runs `work` in one transaction: all of it is stored, or nothing when it fails.
   Result<void> transaction(const std::function<Result<void>()>& work);
+  // The same in pieces. Within one, transaction() is part of it.
+  Result<void> begin();
+  Result<void> commit();
+  void roll_back();
+  bool in_transaction() const;
   // Whether a commit survives a power cut or only the end of its process (so at first), which costs no disk sync.
   Result<void> survive_power_cut(bool on);
   std::int64_t last_insert_id() const;

@@ -62,9 +62,23 @@ Result<Ledger> Ledger::open(const std::filesystem::path& file, Database::Access 
 }
 
 Result<void> Ledger::write(std::string_view what, bool survive_power_cut, const std::function<Result<void>()>& work) {
+  if (database_.in_transaction()) return work();
   TRY_VOID(database_.survive_power_cut(survive_power_cut));
   TRY_VOID(database_.transaction(work));
   if (on_event_) on_event_(what);
+  return {};
+}
+
+Result<Ledger::Group> Ledger::group(bool survive_power_cut) {
+  TRY_VOID(database_.survive_power_cut(survive_power_cut));
+  TRY_VOID(database_.begin());
+  return Group(*this);
+}
+
+Result<void> Ledger::Group::commit(std::string_view what) {
+  TRY_VOID(ledger_->database_.commit());
+  const Ledger& ledger = *std::exchange(ledger_, nullptr);
+  if (ledger.on_event_) ledger.on_event_(what);
   return {};
 }
 
@@ -241,6 +255,13 @@ Result<void> Ledger::mark_gone(std::int64_t operation, int done, const std::stri
     if (gpu_instance)
       return database_.run("DELETE FROM ownership WHERE gpu = ? AND gpu_instance = ?", {gpu, number(*gpu_instance)});
     return database_.run("DELETE FROM ownership WHERE gpu = ?", {gpu});
+  });
+}
+
+Result<void> Ledger::unmark(std::int64_t operation) {
+  return write("unmark", false, [&]() -> Result<void> {
+    return database_.run("UPDATE operation_step SET state = 'planned' WHERE operation = ? AND state = 'doing'",
+                         {number(operation)});
   });
 }
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -42,11 +43,31 @@ class Ledger {
   // The same, with what the step that is done made or destroyed.
   Result<void> mark_made(std::int64_t operation, int done, const Epoch& epoch, const OwnedInstance& instance);
   Result<void> mark_gone(std::int64_t operation, int done, const std::string& gpu, std::optional<int> gpu_instance);
+  // Forgets that steps were under way: they are known to have made nothing.
+  Result<void> unmark(std::int64_t operation);
   Result<void> end(std::int64_t operation, bool rolled_back, Time now);
+
+  // All writes from here to commit() are one: stored together, or not at all when it ends without.
+  class Group {
+   public:
+    explicit Group(Ledger& ledger) : ledger_(&ledger) {}
+    Group(Group&& other) noexcept : ledger_(std::exchange(other.ledger_, nullptr)) {}
+    Group& operator=(Group&&) = delete;
+    ~Group() {
+      if (ledger_ != nullptr) ledger_->database_.roll_back();
+    }
+    Result<void> commit(std::string_view what);
+
+   private:
+    Ledger* ledger_;
+  };
+  Result<Group> group(bool survive_power_cut);
+  // One write of whatever `work` does to the database().
+  Result<void> write(std::string_view what, bool survive_power_cut, const std::function<Result<void>()>& work);
+  Database& database() { return database_; }
 
  private:
   Ledger(Database database, Event on_event) : database_(std::move(database)), on_event_(std::move(on_event)) {}
-  Result<void> write(std::string_view what, bool survive_power_cut, const std::function<Result<void>()>& work);
   Result<void> store_layouts(const Operation& operation);
   Result<void> store_steps(std::int64_t operation, std::span<const StepRecord> steps);
   Result<void> read_details(Operation& operation);

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <cstring>
 #include <fstream>
 #include <thread>
@@ -20,19 +21,23 @@ constexpr auto kPoll = std::chrono::milliseconds(20);
 constexpr std::size_t kLongestCommand = 200;
 
 std::optional<LockHolder> read_holder(int fd) {
-  std::array<char, kLongestCommand + 32> text{};
+  std::array<char, kLongestCommand + PATH_MAX + 32> text{};
   const ssize_t size = pread(fd, text.data(), text.size(), 0);
   if (size <= 0) return std::nullopt;
   const std::string_view all(text.data(), static_cast<std::size_t>(size));
   LockHolder holder;
   const auto [rest, error] = std::from_chars(all.data(), all.data() + all.size(), holder.pid);
   if (error != std::errc{} || rest == all.data() + all.size()) return std::nullopt;
-  holder.command.assign(rest + 1, all.data() + all.size());
+  const std::string_view told(rest + 1, all.data() + all.size());
+  const auto line = told.find('\n');
+  holder.command = told.substr(0, line);
+  if (line != std::string_view::npos) holder.socket = told.substr(line + 1);
   return holder;
 }
 
-void write_holder(int fd, const std::string& command) {
-  const std::string text = fmt::format("{} {}", getpid(), command.substr(0, kLongestCommand));
+void write_holder(int fd, const std::string& command, const std::filesystem::path& socket) {
+  std::string text = fmt::format("{} {}", getpid(), command.substr(0, kLongestCommand));
+  if (!socket.empty()) text += "\n" + socket.string();
   // Only people read it: a disk that is full must not stop the operation.
   if (ftruncate(fd, 0) == 0) (void)!pwrite(fd, text.data(), text.size(), 0);
 }
@@ -59,7 +64,7 @@ Lock::~Lock() {
 }
 
 Result<Lock> take_lock(const std::filesystem::path& file, const std::string& command, bool no_wait,
-                       std::chrono::milliseconds timeout, Progress& progress) {
+                       std::chrono::milliseconds timeout, Progress& progress, const std::filesystem::path& socket) {
   const int fd = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) {
     const auto code = errno == EACCES || errno == EPERM || errno == EROFS ? ErrorCode::denied : ErrorCode::unavailable;
@@ -84,7 +89,7 @@ Result<Lock> take_lock(const std::filesystem::path& file, const std::string& com
     return fail(ErrorCode::unavailable,
                 fmt::format("{} was removed while this waited for it: the node was stopped; try again", file.string()));
   }
-  write_holder(fd, command);
+  write_holder(fd, command, socket);
   return Lock(fd);
 }
 
@@ -94,7 +99,7 @@ std::optional<LockHolder> lock_holder(const std::filesystem::path& file) {
   std::optional<LockHolder> holder;
   if (flock(fd, LOCK_SH | LOCK_NB) != 0) {
     holder = read_holder(fd);
-    if (!holder) holder = LockHolder{0, "not told"};
+    if (!holder) holder = LockHolder{0, "not told", {}};
   }
   close(fd);
   return holder;

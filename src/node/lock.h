@@ -16,7 +16,8 @@ namespace partita::node {
 
 struct LockHolder {
   pid_t pid = 0;
-  std::string command;  // "partita apply -f a.yaml"
+  std::string command;           // "partita apply -f a.yaml"
+  std::filesystem::path socket;  // where a daemon answers; "": it is none
 };
 // "pid 4711 (partita apply -f a.yaml)".
 std::string to_string(const LockHolder& holder);
@@ -32,10 +33,10 @@ class Lock {
   int fd_ = -1;
 };
 
-// `unavailable`, naming the holder, when `no_wait` or after `timeout`; `denied` when the file may not be written.
-// While it waits it says for whom.
+// `socket`: told to those who ask who holds it. `unavailable`, naming the holder, when `no_wait` or after `timeout`;
+// `denied` when the file may not be written. While it waits it says for whom.
 Result<Lock> take_lock(const std::filesystem::path& file, const std::string& command, bool no_wait,
-                       std::chrono::milliseconds timeout, Progress& progress);
+                       std::chrono::milliseconds timeout, Progress& progress, const std::filesystem::path& socket = {});
 
 // Who holds the lock now; nullopt when nobody does or the file cannot be read.
 std::optional<LockHolder> lock_holder(const std::filesystem::path& file);

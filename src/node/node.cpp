@@ -4,26 +4,22 @@
 
 #include <algorithm>
 #include <system_error>
+#include <thread>
 
-#include "node/apply.h"
 #include "node/check.h"
 #include "node/doctor.h"
+#include "node/keeper.h"
 #include "node/ledger.h"
 #include "node/lock.h"
 #include "node/paths.h"
-#include "node/pins.h"
-#include "node/planner.h"
-#include "node/recover.h"
-#include "node/target.h"
+#include "node/signals.h"
+#include "node/view.h"
 
 namespace partita::node {
 namespace {
 
-// What one look at the node shows, without the lock.
-struct View {
-  layout::NodeState state;  // with pins
-  std::vector<std::string> notes;
-};
+constexpr std::chrono::milliseconds kFirstPause(5), kLongestPause(200);
+constexpr std::chrono::seconds kKilledWithin(2);  // a process ends soon after SIGKILL, or hangs in the kernel
 
 class LocalNode final : public api::Node {
  public:
@@ -31,47 +27,158 @@ class LocalNode final : public api::Node {
       : driver_(std::move(driver)), clock_(clock), options_(std::move(options)) {}
 
   Result<api::StatusAnswer> status() override {
-    View view = TRY(look(false));
-    for (const layout::Gpu& gpu : view.state.gpus)
-      if (gpu.mode && gpu.mode->current != gpu.mode->pending)
-        view.notes.push_back(
-            fmt::format("{}: MIG mode will be {} after a reset", label(gpu), gpu.mode->pending ? "on" : "off"));
-    return api::StatusAnswer{std::move(view.state), options_.name, options_.emulated, std::move(view.notes)};
+    return status_of(TRY(look(driver_, options_, clock_.now(), false)), options_);
   }
-
   Result<api::NodePlanAnswer> plan(const api::PlanRequest& request) override {
-    const api::ChangeOptions& options = request.options;
-    View view = TRY(look(options.adopt));
-    layout::NodeTarget target = TRY(resolve(request.wanted, view.state, options.force));
-    const TargetPlan planned =
-        TRY(plan_targets(view.state, target.gpus,
-                         {.mode_only = options.mode_only, .skip_reset = options.skip_reset, .force = options.force}));
-    std::ranges::move(view.notes, std::back_inserter(target.warnings));
-    for (const std::string& hit : planned.hits)
-      target.warnings.push_back(fmt::format("--force: this would be destroyed: {}", hit));
-    return answer_of(view.state, planned, std::move(target.warnings));
+    return plan_of(TRY(look(driver_, options_, clock_.now(), request.options.adopt)), request);
   }
+  Result<api::AssertAnswer> check(const api::PlanRequest& request) override {
+    return check_node(TRY(look(driver_, options_, clock_.now(), request.options.adopt)).state, request);
+  }
+  Result<layout::NodeState> state() override { return TRY(look(driver_, options_, clock_.now(), false)).state; }
+  Result<api::DoctorAnswer> doctor() override { return diagnose(options_, &driver_, nullptr); }
 
   Result<api::ApplyAnswer> apply(const api::PlanRequest& request, Progress& progress) override {
     TRY_VOID(may_change(request.caller));
-    TRY_VOID(make_state_folder());
-    const Lock lock =
-        TRY(take_lock(lock_file(options_), own_command(), request.options.no_wait, options_.lock_timeout, progress));
-    Ledger ledger = TRY(Ledger::open(ledger_file(options_), Database::Access::write, options_.on_event));
-    Context context{driver_,  ledger, clock_, options_, read_epoch(options_.driver.device_root),
-                    progress, false,  false,  {}};
-    return apply_locked(context, request);
+    Operating operating(*this);
+    TRY_VOID(operating.begin(request.options.no_wait, progress));
+    auto answer = operating.keeper->apply(request, progress, std::move(operating.recovered));
+    return operating.end(std::move(answer));
   }
 
-  Result<api::AssertAnswer> check(const api::PlanRequest& request) override {
-    return check_node(TRY(look(request.options.adopt)).state, request);
+  Result<std::vector<api::Lease>> lease(const api::LeaseRequest& request) override {
+    TRY_VOID(may_change(request.caller));
+    LeaseCall call;
+    call.request = &request;
+    return serve(call);
   }
-
-  Result<layout::NodeState> state() override { return TRY(look(false)).state; }
-
-  Result<api::DoctorAnswer> doctor() override { return diagnose(options_, &driver_, nullptr); }
+  Result<std::vector<api::Lease>> leases(const api::LeaseQuery& query) override {
+    if (!has_ledger()) return std::vector<api::Lease>{};
+    Ledger ledger = TRY(Ledger::open(ledger_file(options_), Database::Access::read));
+    LeaseLedger rows(ledger);
+    std::vector<LeaseRecord> records = TRY(rows.live());
+    if (query.ended) std::ranges::move(TRY(rows.ended(kEndedKept)), std::back_inserter(records));
+    std::ranges::sort(records, {}, [](const LeaseRecord& record) { return record.lease.id; });
+    Handover handover(driver_, options_);
+    const layout::NodeState state = TRY(driver_.state());
+    std::vector<api::Lease> result;
+    for (LeaseRecord& record : records) {
+      if (!asked_for(query, record.lease)) continue;
+      if (record.place && holds_partition(record.lease.state))
+        if (const auto at = std::ranges::find(state.gpus, record.place->gpu, &layout::Gpu::uuid);
+            at != state.gpus.end())
+          if (auto grant = handover.grant_of(*at, *record.place)) record.lease.grant = *std::move(grant);
+      result.push_back(std::move(record.lease));
+      if (query.limit > 0 && std::ssize(result) == query.limit) break;
+    }
+    return result;
+  }
+  Result<api::Lease> release(const api::LeaseChange& change) override {
+    TRY_VOID(may_change(change.caller));
+    return release_and_wait(change);
+  }
+  Result<api::Lease> renew(const api::LeaseChange& change, std::optional<std::chrono::milliseconds> duration) override {
+    LeaseCall call = change_call(LeaseCall::Verb::renew, change);
+    call.duration = duration;
+    return serve_one(call);
+  }
+  Result<api::Lease> resize(const api::LeaseChange& change, const api::Requirement& requirement) override {
+    LeaseCall call = change_call(LeaseCall::Verb::resize, change);
+    call.requirement = &requirement;
+    return serve_one(call);
+  }
+  Result<api::Lease> park(const api::LeaseChange& change) override {
+    LeaseCall call = change_call(LeaseCall::Verb::park, change);
+    return serve_one(call);
+  }
+  Result<api::Lease> unpark(const api::LeaseChange& change) override {
+    LeaseCall call = change_call(LeaseCall::Verb::unpark, change);
+    return serve_one(call);
+  }
+  Result<api::Lease> attach(const api::LeaseChange& change, const api::ProcessId& process) override {
+    LeaseCall call = change_call(LeaseCall::Verb::attach, change);
+    call.process = process;
+    return serve_one(call);
+  }
+  // Nobody else changes the node meanwhile, so there is nothing to wait for.
+  Result<std::vector<api::Event>> events(const api::EventQuery& query) override {
+    if (!has_ledger()) return std::vector<api::Event>{};
+    Ledger ledger = TRY(Ledger::open(ledger_file(options_), Database::Access::read));
+    return LeaseLedger(ledger).events(query.after, query.limit > 0 ? query.limit : kEventsKept);
+  }
+  Result<api::PolicyAnswer> policy(const api::Caller& caller) override {
+    const lease::Policy policy = TRY(load_policy(options_));
+    lease::Usages usages;
+    if (has_ledger()) {
+      Ledger ledger = TRY(Ledger::open(ledger_file(options_), Database::Access::read));
+      usages = TRY(Book::load(ledger)).usages();
+    }
+    return policy_answer(policy, caller, usages);
+  }
 
  private:
+  // The lock, the ledger and the leases, for one operation.
+  struct Operating {
+    explicit Operating(LocalNode& local) : node(local) {}
+    Result<void> begin(bool no_wait, Progress& progress) {
+      TRY_VOID(node.make_state_folder());
+      lock.emplace(
+          TRY(take_lock(lock_file(node.options_), own_command(), no_wait, node.options_.lock_timeout, progress)));
+      ledger.emplace(TRY(Ledger::open(ledger_file(node.options_), Database::Access::write, node.options_.on_event)));
+      keeper.emplace(Keeper::Parts{node.driver_, *ledger, node.clock_, node.options_}, TRY(load_policy(node.options_)),
+                     false);
+      recovered = TRY(keeper->open(progress));
+      return {};
+    }
+    template <class T>
+    Result<T> end(Result<T> result) {
+      if (auto closed = keeper->close(); !closed && result) return std::unexpected(std::move(closed).error());
+      return result;
+    }
+
+    LocalNode& node;
+    const SignalsWait signals_wait{};  // what has begun comes to its end
+    std::optional<Lock> lock;
+    std::optional<Ledger> ledger;
+    std::optional<Keeper> keeper;
+    Recovered recovered;
+  };
+
+  Result<std::vector<api::Lease>> serve(LeaseCall& call) {
+    SilentProgress silent;
+    Operating operating(*this);
+    TRY_VOID(operating.begin(false, silent));
+    LeaseCall* const calls[] = {&call};
+    TRY_VOID(operating.keeper->serve(calls, true));
+    return operating.end(call.take());
+  }
+  static LeaseCall change_call(LeaseCall::Verb verb, const api::LeaseChange& change) {
+    LeaseCall call;
+    call.verb = verb;
+    call.change = &change;
+    return call;
+  }
+  Result<api::Lease> serve_one(LeaseCall& call) {
+    TRY_VOID(may_change(call.change->caller));
+    std::vector<api::Lease> leases = TRY(serve(call));
+    if (leases.empty()) return fail(ErrorCode::internal, "no lease was answered");
+    return std::move(leases.front());
+  }
+
+  // Nobody else would end what does not end by itself. The lock is free meanwhile.
+  Result<api::Lease> release_and_wait(const api::LeaseChange& change) {
+    const auto end = std::chrono::steady_clock::now() + change.grace;
+    api::LeaseChange next = change;
+    for (auto pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
+      LeaseCall call = change_call(LeaseCall::Verb::release, next);
+      api::Lease lease = TRY(serve_one(call));
+      const auto now = std::chrono::steady_clock::now();
+      if (lease.state != api::LeaseState::releasing || now >= end + kKilledWithin) return lease;
+      if (now >= end) next.grace = std::chrono::milliseconds(0);
+      std::this_thread::sleep_for(pause);
+    }
+  }
+
   static Result<void> may_change(const api::Caller& caller) {
     if (caller.administrator) return {};
     return fail(ErrorCode::denied,
@@ -87,31 +194,9 @@ class LocalNode final : public api::Node {
     return fail(denied ? ErrorCode::denied : ErrorCode::unavailable,
                 fmt::format("{}: the state folder cannot be made: {}", options_.state_dir.string(), error.message()));
   }
-
-  Result<View> look(bool adopt) {
-    View view{TRY(driver_.state()), {}};
-    std::vector<OwnedInstance> owned;
-    if (std::error_code unused; std::filesystem::exists(ledger_file(options_), unused)) {
-      auto read = read_ledger(view);
-      if (!read && read.error().code == ErrorCode::denied)
-        view.notes.push_back(fmt::format("who made the instances is not known to this user: {}", read.error().message));
-      else
-        owned = TRY(std::move(read));
-    }
-    set_pins(view.state, owned, {.adopt = adopt, .refused = {}});
-    return view;
-  }
-
-  Result<std::vector<OwnedInstance>> read_ledger(View& view) const {
-    Ledger ledger = TRY(Ledger::open(ledger_file(options_), Database::Access::read));
-    const auto operations = TRY(ledger.open_operations());
-    if (const auto holder = lock_holder(lock_file(options_)); holder && !operations.empty())
-      view.notes.push_back(fmt::format("{} is changing this node now", to_string(*holder)));
-    else
-      for (const Operation& operation : operations)
-        view.notes.push_back(
-            fmt::format("unfinished: {}; the next apply finishes it or rolls it back", describe(operation)));
-    return ledger.owned(read_epoch(options_.driver.device_root));
+  bool has_ledger() const {
+    std::error_code unused;
+    return std::filesystem::exists(ledger_file(options_), unused);
   }
 
   driver::Driver driver_;
@@ -124,6 +209,12 @@ class LocalNode final : public api::Node {
 Result<std::unique_ptr<api::Node>> open_node(catalog::Catalog& catalog, const Clock& clock, Options options) {
   driver::Driver driver = TRY(driver::Driver::open(catalog, options.driver));
   return std::make_unique<LocalNode>(std::move(driver), clock, std::move(options));
+}
+
+std::optional<std::filesystem::path> daemon_socket(const Options& options) {
+  auto holder = lock_holder(lock_file(options));
+  if (!holder || holder->socket.empty()) return std::nullopt;
+  return std::move(holder->socket);
 }
 
 api::DoctorAnswer examine(catalog::Catalog& catalog, const Options& options) {

@@ -12,6 +12,7 @@
 #include "node/database.h"
 #include "node/lock.h"
 #include "node/paths.h"
+#include "node/schema.h"
 #include "node/test_support.h"
 
 namespace partita::node {
@@ -286,13 +287,14 @@ TEST(Ledger, OfANewerProgramIsRefused) {
   EmulatedWorld world("a30x2");
   world.must_apply(world.cut("[0]", ""));
   {
-    auto database = value(Database::open(ledger_file(world.options), Database::Access::write,
-                                         std::vector<std::string_view>{"", "CREATE TABLE later (x)"}));
+    std::vector<std::string_view> migrations(kMigrations.begin(), kMigrations.end());
+    migrations.emplace_back("CREATE TABLE later (x)");
+    auto database = value(Database::open(ledger_file(world.options), Database::Access::write, migrations));
   }
   const auto refused = world.apply(world.cut("[0]", ""));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::unavailable);
-  EXPECT_THAT(refused.error().message, HasSubstr("version 2"));
+  EXPECT_THAT(refused.error().message, HasSubstr("version " + std::to_string(kMigrations.size() + 1)));
 }
 
 TEST(Ledger, ThatIsDamagedIsToldClearly) {
@@ -310,7 +312,7 @@ TEST(Ledger, OfANegativeVersionOrThatIsNoFileIsToldClearly) {
   EmulatedWorld world("a30x2");
   world.must_apply(world.cut("[0]", ""));
   const auto file = ledger_file(world.options);
-  ASSERT_TRUE(value(Database::open(file, Database::Access::write, std::vector<std::string_view>{""}))
+  ASSERT_TRUE(value(Database::open(file, Database::Access::write, kMigrations))
                   .run("PRAGMA user_version = -1"));
   EXPECT_THAT(world.apply(world.cut("[0]", "")).error().message, HasSubstr("the database is damaged"));
   EXPECT_THAT(world.open()->status().error().message, HasSubstr("the database is damaged"));

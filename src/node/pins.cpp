@@ -26,7 +26,10 @@ bool is_owned(std::span<const OwnedInstance> owned, const layout::Gpu& gpu, cons
 
 void set_pins(layout::NodeState& state, std::span<const OwnedInstance> owned, const PinOptions& options) {
   using Reason = layout::Pin::Reason;
-  for (layout::Gpu& gpu : state.gpus)
+  for (layout::Gpu& gpu : state.gpus) {
+    gpu.pins.clear();
+    for (const LeasedPlace& place : options.leased)
+      if (place.whole_gpu && place.gpu == gpu.uuid) gpu.pins.push_back({Reason::leased, place.text});
     for (layout::GpuInstance& instance : gpu.instances) {
       instance.pins.clear();
       for (const layout::Process& process : gpu.processes)
@@ -36,9 +39,13 @@ void set_pins(layout::NodeState& state, std::span<const OwnedInstance> owned, co
       });
       if (refused && instance.pins.empty())
         instance.pins.push_back({Reason::busy, "a process that the driver does not list"});
+      for (const LeasedPlace& place : options.leased)
+        if (!place.whole_gpu && place.gpu == gpu.uuid && place.start == instance.placement.start)
+          instance.pins.push_back({Reason::leased, place.text});
       if (!options.adopt && !is_owned(owned, gpu, instance))
         instance.pins.push_back({Reason::foreign, "not made by partita"});
     }
+  }
 }
 
 std::vector<OwnedInstance> foreign_instances(const layout::NodeState& state, std::span<const OwnedInstance> owned) {

@@ -16,13 +16,22 @@ struct RefusedPlace {
   int start = 0;
 };
 
+// What a live lease has.
+struct LeasedPlace {
+  std::string gpu;  // UUID
+  bool whole_gpu = false;
+  int start = 0;     // of the GPU instance
+  std::string text;  // "lease alice-train (alice, until 14:05)"
+};
+
 struct PinOptions {
   bool adopt = false;  // instances made by others count as ours
   std::span<const RefusedPlace> refused;
+  std::span<const LeasedPlace> leased;
 };
 
-// Fills GpuInstance::pins of every instance anew. Whatever `owned` does not list is foreign, one without compute
-// instances too.
+// Fills GpuInstance::pins of every instance and Gpu::pins anew. Whatever `owned` does not list is foreign, one without
+// compute instances too.
 void set_pins(layout::NodeState& state, std::span<const OwnedInstance> owned, const PinOptions& options);
 
 // The live instances that `owned` does not list, as they would be listed.

@@ -48,6 +48,8 @@ Result<void> check_idle(const layout::Gpu& gpu, const std::vector<const layout::
     if (member->uuid != gpu.uuid) others.push_back(label(*member));
     for (const layout::Process& process : member->processes)
       details.push_back(fmt::format("{}: {}", label(*member), to_string(process)));
+    for (const layout::Pin& pin : member->pins)
+      if (!force) details.push_back(fmt::format("{}: {}", label(*member), pin.holder));
     for (const layout::GpuInstance& instance : member->instances)
       if (!force && is_kept_by_others(instance))
         details.push_back(fmt::format("{}: {}", label(*member), describe_pins(*member->board, instance)));

@@ -91,7 +91,7 @@ class EmulatedWorld {
   std::unique_ptr<api::Node> open() { return value(open_node(catalog, clock, options)); }
   driver::Driver open_driver() { return value(driver::Driver::open(catalog, options.driver)); }
 
-  static api::Caller administrator() { return {0, "root", true}; }
+  static api::Caller administrator() { return {0, "root", true, false, {}}; }
   // Entries of one label, as in a mig-parted file.
   static api::PlanRequest layout(const std::string& entries, const api::ChangeOptions& change = {}) {
     const auto file = value(layout::read_mig_parted("version: v1\nmig-configs:\n  it:\n" + entries, "it.yaml"));

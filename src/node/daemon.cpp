@@ -1,0 +1,265 @@
+// The node of a daemon: one conductor thread serves calls in groups; readers look at what it published last.
+#include <fmt/format.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <semaphore>
+#include <system_error>
+#include <thread>
+
+#include "node/check.h"
+#include "node/doctor.h"
+#include "node/keeper.h"
+#include "node/ledger.h"
+#include "node/lock.h"
+#include "node/paths.h"
+#include "node/published.h"
+#include "node/view.h"
+#include "node/wake.h"
+
+namespace partita::node {
+namespace {
+
+using std::chrono::milliseconds;
+using Steady = std::chrono::steady_clock;
+
+constexpr milliseconds kTick(1000);         // how often it looks at what nobody tells
+constexpr milliseconds kReleasingTick(50);  // while something is being ended
+constexpr milliseconds kFresh(100);         // what was published is told as it is for so long
+
+// A call that waits for the conductor: about leases, or work of another kind.
+struct Task {
+  LeaseCall* call = nullptr;
+  std::function<void(Keeper&)> work;
+  std::binary_semaphore done{0};
+};
+
+class Daemon final : public DaemonNode {
+ public:
+  Daemon(driver::Driver driver, driver::Driver reader, Lock lock, Ledger ledger, const Clock& clock, Options options)
+      : lock_(std::move(lock)),
+        options_(std::move(options)),
+        clock_(clock),
+        driver_(std::move(driver)),
+        reader_(std::move(reader)),
+        ledger_(std::move(ledger)) {}
+  ~Daemon() override {
+    thread_.request_stop();
+    wake_.wake();
+    if (thread_.joinable()) thread_.join();
+    if (keeper_) (void)keeper_->close();
+  }
+
+  Result<void> start() {
+    keeper_.emplace(Keeper::Parts{driver_, ledger_, clock_, options_}, TRY(load_policy(options_)), true);
+    TRY_VOID(wake_.open());
+    TRY_VOID(keeper_->open());
+    TRY_VOID(published_.load(ledger_));
+    TRY_VOID(keeper_->serve({}, true));
+    publish();
+    thread_ = std::jthread([this](const std::stop_token& stop) { conduct(stop); });
+    return {};
+  }
+
+  Result<api::StatusAnswer> status() override { return status_of(TRY(view(false)), options_); }
+  Result<api::NodePlanAnswer> plan(const api::PlanRequest& request) override {
+    return plan_of(TRY(view(request.options.adopt)), request);
+  }
+  Result<api::AssertAnswer> check(const api::PlanRequest& request) override {
+    return check_node(TRY(view(request.options.adopt)).state, request);
+  }
+  Result<layout::NodeState> state() override { return TRY(view(false)).state; }
+  Result<api::DoctorAnswer> doctor() override {
+    const std::scoped_lock reading(reader_mutex_);
+    return diagnose(options_, &reader_, nullptr);
+  }
+  Result<api::ApplyAnswer> apply(const api::PlanRequest& request, Progress& progress) override {
+    if (!request.caller.administrator)
+      return fail(ErrorCode::denied,
+                  fmt::format("{} may not change this node: ask an administrator", request.caller.name));
+    Result<api::ApplyAnswer> answer = fail(ErrorCode::internal, "the daemon stopped");
+    run([&](Keeper& keeper) { answer = keeper.apply(request, progress, {}); });
+    return answer;
+  }
+
+  Result<std::vector<api::Lease>> lease(const api::LeaseRequest& request) override {
+    LeaseCall call;
+    call.request = &request;
+    return serve(call);
+  }
+  Result<std::vector<api::Lease>> leases(const api::LeaseQuery& query) override { return published_.leases(query); }
+  Result<api::Lease> release(const api::LeaseChange& change) override {
+    LeaseCall call = change_call(LeaseCall::Verb::release, change);
+    return serve_one(call);
+  }
+  Result<api::Lease> renew(const api::LeaseChange& change, std::optional<milliseconds> duration) override {
+    LeaseCall call = change_call(LeaseCall::Verb::renew, change);
+    call.duration = duration;
+    return serve_one(call);
+  }
+  Result<api::Lease> resize(const api::LeaseChange& change, const api::Requirement& requirement) override {
+    LeaseCall call = change_call(LeaseCall::Verb::resize, change);
+    call.requirement = &requirement;
+    return serve_one(call);
+  }
+  Result<api::Lease> park(const api::LeaseChange& change) override {
+    LeaseCall call = change_call(LeaseCall::Verb::park, change);
+    return serve_one(call);
+  }
+  Result<api::Lease> unpark(const api::LeaseChange& change) override {
+    LeaseCall call = change_call(LeaseCall::Verb::unpark, change);
+    return serve_one(call);
+  }
+  Result<api::Lease> attach(const api::LeaseChange& change, const api::ProcessId& process) override {
+    LeaseCall call = change_call(LeaseCall::Verb::attach, change);
+    call.process = process;
+    return serve_one(call);
+  }
+  Result<std::vector<api::Event>> events(const api::EventQuery& query) override { return published_.events(query); }
+  Result<api::PolicyAnswer> policy(const api::Caller& caller) override {
+    api::PolicyAnswer answer;
+    run([&](Keeper& keeper) { answer = policy_answer(keeper.policy(), caller, keeper.book().usages()); });
+    return answer;
+  }
+  Result<void> reload() override {
+    lease::Policy policy = TRY(load_policy(options_));
+    run([&](Keeper& keeper) { keeper.set_policy(std::move(policy)); });
+    return {};
+  }
+
+ private:
+  static LeaseCall change_call(LeaseCall::Verb verb, const api::LeaseChange& change) {
+    LeaseCall call;
+    call.verb = verb;
+    call.change = &change;
+    return call;
+  }
+  Result<std::vector<api::Lease>> serve(LeaseCall& call) {
+    Task task;
+    task.call = &call;
+    wait_for(task);
+    return call.take();
+  }
+  Result<api::Lease> serve_one(LeaseCall& call) {
+    std::vector<api::Lease> leases = TRY(serve(call));
+    if (leases.empty()) return fail(ErrorCode::internal, "no lease was answered");
+    return std::move(leases.front());
+  }
+  void run(std::function<void(Keeper&)> work) {
+    Task task;
+    task.work = std::move(work);
+    wait_for(task);
+  }
+  void wait_for(Task& task) {
+    {
+      const std::scoped_lock lock(queue_mutex_);
+      queue_.push_back(&task);
+      if (queue_.size() == 1) wake_.wake();
+    }
+    task.done.acquire();
+  }
+
+  // What was published, or a look of one's own when that is old.
+  Result<View> view(bool adopt) {
+    Published::Look look = published_.look();
+    if (Steady::now() - look.at > kFresh) {
+      const std::scoped_lock reading(reader_mutex_);
+      look.state = std::make_shared<const layout::NodeState>(TRY(fresh(look)));
+    }
+    View view{*look.state, *look.notes};
+    if (adopt)
+      for (layout::Gpu& gpu : view.state.gpus)
+        for (layout::GpuInstance& instance : gpu.instances)
+          std::erase_if(instance.pins, [](const auto& pin) { return pin.reason == layout::Pin::Reason::foreign; });
+    return view;
+  }
+  Result<layout::NodeState> fresh(const Published::Look& look) {
+    layout::NodeState state = TRY(reader_.state());
+    set_pins(state, look.owned(), {.adopt = false, .refused = {}, .leased = *look.leased});
+    return state;
+  }
+
+  void conduct(const std::stop_token& stop) {
+    auto next_tick = Steady::now() + kTick;
+    while (!stop.stop_requested()) {
+      const auto left = std::chrono::ceil<milliseconds>(next_tick - Steady::now());
+      const bool ended = wake_.wait(std::max(left, milliseconds(0)));
+      std::vector<Task*> tasks;
+      {
+        const std::scoped_lock lock(queue_mutex_);
+        tasks.swap(queue_);
+      }
+      const bool tick = ended || Steady::now() >= next_tick;
+      serve_group(tasks, tick);
+      if (tick) next_tick = Steady::now() + (releasing_ ? kReleasingTick : kTick);
+    }
+    // Nobody waits for an answer that does not come.
+    const std::scoped_lock lock(queue_mutex_);
+    for (Task* task : queue_) {
+      if (task->call != nullptr) task->call->error = Error{ErrorCode::unavailable, "the daemon is stopping", {}};
+      task->done.release();
+    }
+    queue_.clear();
+  }
+
+  void serve_group(const std::vector<Task*>& tasks, bool tick) {
+    std::vector<LeaseCall*> calls;
+    for (Task* task : tasks)
+      if (task->call != nullptr) calls.push_back(task->call);
+    if (tick || !calls.empty()) (void)keeper_->serve(calls, tick);
+    for (Task* task : tasks)
+      if (task->work) task->work(*keeper_);
+    publish();
+    for (Task* task : tasks) task->done.release();
+  }
+
+  void publish() {
+    published_.publish(*keeper_, clock_.now());
+    wake_.watch(keeper_->book());
+    releasing_ = std::ranges::any_of(keeper_->book().live(), [](const auto& entry) {
+      return entry.second.lease.state == api::LeaseState::releasing;
+    });
+  }
+
+  Lock lock_;
+  Options options_;
+  const Clock& clock_;
+  driver::Driver driver_;
+  driver::Driver reader_;
+  std::mutex reader_mutex_;
+  Ledger ledger_;
+  std::optional<Keeper> keeper_;
+  Published published_;
+  Wake wake_;
+  bool releasing_ = false;
+
+  std::mutex queue_mutex_;
+  std::vector<Task*> queue_;
+  std::jthread thread_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<DaemonNode>> open_daemon(catalog::Catalog& catalog, const Clock& clock, Options options,
+                                                const std::filesystem::path& socket) {
+  std::error_code error;
+  std::filesystem::create_directories(options.state_dir, error);
+  if (error)
+    return fail(ErrorCode::denied,
+                fmt::format("{}: the state folder cannot be made: {}", options.state_dir.string(), error.message()));
+  SilentProgress silent;
+  Lock lock = TRY(take_lock(lock_file(options), own_command(), true, milliseconds(0), silent, socket));
+  driver::Driver driver = TRY(driver::Driver::open(catalog, options.driver));
+  driver::Driver reader = TRY(driver::Driver::open(catalog, options.driver));
+  Ledger ledger = TRY(Ledger::open(ledger_file(options), Database::Access::write, options.on_event));
+  auto daemon = std::make_unique<Daemon>(std::move(driver), std::move(reader), std::move(lock), std::move(ledger),
+                                         clock, std::move(options));
+  TRY_VOID(daemon->start());
+  return daemon;
+}
+
+}  // namespace partita::node

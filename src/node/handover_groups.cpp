@@ -1,0 +1,91 @@
+// The control groups of leases.
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "node/handover.h"
+
+namespace partita::node {
+
+Result<deliver::Confinement*> Handover::confinement() {
+  if (confinement_) return &*confinement_;
+  if (!no_confinement_ && options_.confinement_prefix.empty())
+    no_confinement_ = Error{ErrorCode::unavailable, "processes are not confined on this node", {}};
+  if (no_confinement_) return std::unexpected(*no_confinement_);
+  auto opened = deliver::Confinement::open(options_.confinement_prefix);
+  if (!opened) {
+    no_confinement_ = std::move(opened).error();
+    return std::unexpected(*no_confinement_);
+  }
+  confinement_.emplace(*std::move(opened));
+  for (std::string& lease : confinement_->leases()) groups_.insert(std::move(lease));
+  return &*confinement_;
+}
+
+Result<std::string> Handover::confinement_kind() { return std::string(TRY(confinement())->kind()); }
+
+std::vector<std::string> Handover::groups() {
+  if (!confinement()) return {};
+  return {groups_.begin(), groups_.end()};
+}
+
+Result<bool> Handover::has_group(std::string_view lease) {
+  if (!confinement()) return false;
+  return groups_.contains(lease);
+}
+
+Result<void> Handover::confine(const LeaseRecord& record, pid_t pid) {
+  auto confinement = this->confinement();
+  if (!confinement) {
+    // The nodes of an emulated node of an ordinary user are plain files: there is nothing that the kernel could guard.
+    const bool plain_files = options_.emulated && (::geteuid() != 0 || options_.confinement_prefix.empty());
+    if (plain_files) return {};
+    return std::unexpected(std::move(confinement).error());
+  }
+  deliver::Filter filter{majors().guarded, {}};
+  for (const api::DeviceNode& node : record.lease.grant->nodes) filter.allowed.push_back({node.major, node.minor});
+  TRY_VOID((*confinement)->prepare(record.lease.name, filter, {}));
+  groups_.insert(record.lease.name);
+  happened("prepare");
+  TRY_VOID((*confinement)->add(record.lease.name, pid));
+  happened("confine");
+  return {};
+}
+
+Result<std::vector<pid_t>> Handover::processes(std::string_view lease) {
+  if (!TRY(has_group(lease))) return std::vector<pid_t>{};
+  return confinement_->processes(lease);
+}
+
+Result<void> Handover::signal(std::string_view lease, int signal) {
+  if (!TRY(has_group(lease))) return {};
+  return confinement_->signal(lease, signal);
+}
+
+Result<void> Handover::dissolve(std::string_view lease) {
+  if (!TRY(has_group(lease))) return {};
+  TRY_VOID(confinement_->dissolve(lease));
+  groups_.erase(groups_.find(lease));
+  happened("dissolve");
+  return {};
+}
+
+Result<void> Handover::register_processes(LeaseRecord& record, std::optional<pid_t> also) {
+  if (!options_.register_process || !record.lease.grant) return {};
+  std::vector<pid_t> pids = TRY(processes(record.lease.name));
+  if (also) pids.push_back(*also);
+  for (const pid_t pid : pids) {
+    if (std::ranges::find(record.registered, pid) != record.registered.end()) continue;
+    for (const api::GrantedDevice& device : record.lease.grant->devices) {
+      if (device.uuid.empty()) continue;
+      auto done = options_.register_process(device.uuid, pid);
+      if (!done && ::kill(pid, 0) == 0) return done;  // else it ended in the meantime
+    }
+    record.registered.push_back(pid);
+  }
+  return {};
+}
+
+}  // namespace partita::node

@@ -1,0 +1,172 @@
+#include "node/keeper.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "node/apply.h"
+
+namespace partita::node {
+namespace {
+
+constexpr int kMostAttempts = 3;
+
+}  // namespace
+
+Keeper::Keeper(const Parts& parts, lease::Policy policy, bool queues)
+    : parts_(parts),
+      policy_(std::move(policy)),
+      queues_(queues),
+      context_{parts.driver,
+               parts.ledger,
+               parts.clock,
+               parts.options,
+               read_epoch(parts.options.driver.device_root),
+               silent_,
+               false,
+               false,
+               {},
+               {}},
+      handover_(parts.driver, parts.options),
+      leases_(parts.ledger) {}
+
+Result<void> Keeper::serve(std::span<LeaseCall* const> calls, bool tick) {
+  auto done = serve_once(calls, tick);
+  if (done) {
+    answer(calls);
+    return {};
+  }
+  // What is in memory may be ahead of the ledger: it is read again before the next group.
+  stale_ = true;
+  forget_changes();
+  for (LeaseCall* call : calls)
+    if (!call->error) call->error = done.error();
+  return done;
+}
+
+Result<void> Keeper::serve_once(std::span<LeaseCall* const> calls, bool tick) {
+  const bool other_epoch = tick && read_epoch(parts_.options.driver.device_root) != context_.epoch;
+  if (other_epoch) TRY_VOID(parts_.driver.reopen());
+  if (stale_ || other_epoch) TRY_VOID(open());
+  now_ = parts_.clock.now();
+  TRY_VOID(look());
+  settle(tick);
+  for (LeaseCall* call : calls) begin(*call);
+  for (int attempt = 1;; ++attempt) {
+    place_all();
+    if (cuts_.empty()) break;
+    if (!TRY(cut(attempt == kMostAttempts))) break;  // nothing to plan again
+  }
+  TRY_VOID(grant_all());
+  TRY_VOID(store("leases", {}));
+  pending_.clear();
+  return {};
+}
+
+// The node as it is now, and what happened to it that nobody told.
+Result<void> Keeper::look() {
+  context_.leased = book_.places(now_);
+  context_.refused.clear();
+  state_ = TRY(read_node(context_));
+  std::vector<LeaseRecord*> lost;
+  for (auto& [id, record] : book_.live())
+    if (record.place && holds_partition(record.lease.state) && gone(record)) lost.push_back(&record);
+  for (LeaseRecord* record : lost) {
+    const std::string why = gone(*record).value_or("");
+    event("foreign", record->lease.name, why);
+    end(*record, why);
+  }
+  return close_idle();
+}
+
+void Keeper::event(std::string_view kind, std::string_view lease, std::string text) {
+  events_.push_back({++book_.numbers.last_event, now_, std::string(kind), std::string(lease), std::move(text)});
+}
+
+void Keeper::changed(LeaseRecord& record) {
+  changed_.insert(record.lease.id);
+  record.shown = nullptr;
+}
+
+layout::Gpu* Keeper::gpu(std::string_view uuid) {
+  const auto found = std::ranges::find(state_.gpus, uuid, &layout::Gpu::uuid);
+  return found == state_.gpus.end() ? nullptr : &*found;
+}
+
+const layout::GpuInstance* Keeper::partition(const LeaseRecord& record) {
+  if (!record.place || record.place->whole_gpu) return nullptr;
+  const layout::Gpu* const there = gpu(record.place->gpu);
+  return there == nullptr ? nullptr : instance_at(*there, *record.place);
+}
+
+// All changes so far, and the operations that begin with them, in one write that survives a power cut.
+Result<void> Keeper::store(std::string_view what, const std::vector<Operation*>& begun) {
+  if (begun.empty() && changed_.empty() && ended_.empty() && events_.empty() && dropped_.empty()) return {};
+  Ledger::Group group = TRY(parts_.ledger.group(true));
+  for (Operation* operation : begun) TRY_VOID(parts_.ledger.begin(*operation, now_));
+  TRY_VOID(write_changes());
+  TRY_VOID(group.commit(what));
+  std::ranges::move(ended_, std::back_inserter(told_ended_));
+  std::ranges::move(events_, std::back_inserter(told_events_));
+  forget_changes();
+  return {};
+}
+
+Result<void> Keeper::write_changes() {
+  for (const std::int64_t id : dropped_) TRY_VOID(leases_.drop(id));
+  for (LeaseRecord& record : ended_) TRY_VOID(leases_.store_ended(record, ++book_.numbers.last_ended));
+  for (const std::int64_t id : changed_)
+    if (LeaseRecord* const record = book_.find(id)) {
+      record->stored = true;
+      TRY_VOID(leases_.store(*record));
+    }
+  for (const std::string& user : served_users_) TRY_VOID(leases_.store_service(user, book_.served[user]));
+  return leases_.store_events(events_);
+}
+
+void Keeper::forget_changes() {
+  changed_.clear();
+  dropped_.clear();
+  ended_.clear();
+  events_.clear();
+  served_users_.clear();
+  cuts_.clear();
+}
+
+void Keeper::answer(std::span<LeaseCall* const> calls) {
+  for (LeaseCall* call : calls) {
+    if (call->error) continue;
+    for (const std::int64_t id : call->ids) {
+      if (const LeaseRecord* const record = book_.find(id)) {
+        call->leases.push_back(record->lease);
+        continue;
+      }
+      const auto ended = std::ranges::find(told_ended_, id, [](const LeaseRecord& r) { return r.lease.id; });
+      if (ended != told_ended_.end()) call->leases.push_back(ended->lease);
+    }
+  }
+}
+
+Result<api::ApplyAnswer> Keeper::apply(const api::PlanRequest& request, Progress& progress, Recovered before) {
+  now_ = parts_.clock.now();
+  Context context{parts_.driver, parts_.ledger, parts_.clock, parts_.options,    context_.epoch, progress,
+                  false,         false,         {},           book_.places(now_)};
+  auto answer = apply_locked(context, request, std::move(before));
+  room_changed_ = true;
+  event("layout.changed", "", answer ? "a layout was applied" : "an apply failed: " + answer.error().message);
+  if (auto looked = serve({}, true); !looked && answer) return std::unexpected(std::move(looked).error());
+  return answer;
+}
+
+std::vector<std::string> Keeper::notes() const {
+  std::vector<std::string> notes;
+  for (const auto& [uuid, error] : unfinished_) notes.push_back(fmt::format("unfinished: {}: {}", uuid, error.message));
+  return notes;
+}
+
+Result<void> Keeper::close() {
+  return parts_.ledger.write("conduct", false, [&] { return leases_.store_conduct({true, context_.epoch}); });
+}
+
+}  // namespace partita::node

@@ -1,0 +1,108 @@
+// Handing over what was chosen and cut.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "node/keeper.h"
+
+namespace partita::node {
+
+using State = api::LeaseState;
+
+Result<void> Keeper::grant_all() {
+  std::set<std::int64_t> bundles;
+  for (const auto& [id, record] : book_.live())
+    if (record.lease.state == State::cutting || record.lease.state == State::granting) bundles.insert(record.bundle);
+  for (const std::int64_t bundle : bundles) grant_bundle(bundle);
+  return refresh_names();
+}
+
+// All of one request, or none.
+void Keeper::grant_bundle(std::int64_t bundle) {
+  const std::vector<LeaseRecord*> members = book_.bundle(bundle);
+  for (LeaseRecord* record : members) {
+    if (record->lease.state != State::cutting && record->lease.state != State::granting) continue;
+    auto granted = grant(*record);
+    if (granted) continue;
+    for (LeaseRecord* member : members) {
+      (void)handover_.take(*member);
+      unpin(*member);
+      member->place.reset();
+      member->lease.grant.reset();
+      member->lease.state = State::waiting;
+      changed(*member);
+    }
+    Error error = in_context(fmt::format("lease {}", record->lease.name), std::move(granted).error());
+    if (error.code == ErrorCode::no_space) error.code = ErrorCode::unavailable;
+    refuse(bundle, error);
+    // A lease that was to change is handed over as it was; if that fails, too, its end says so.
+    if (LeaseRecord* const back = book_.find(bundle); back != nullptr && back->lease.state == State::granting)
+      if (auto restored = grant(*back); !restored) end(*back, restored.error().message);
+    return;
+  }
+  for (LeaseRecord* member : members) member->bundle = member->lease.id;  // from here on each is one by itself
+}
+
+Result<void> Keeper::grant(LeaseRecord& record) {
+  const layout::Gpu* const there = gpu(record.place->gpu);
+  if (there == nullptr) return fail(ErrorCode::driver, fmt::format("{} is lost", record.place->gpu));
+  record.lease.grant = TRY(handover_.grant_of(*there, *record.place));
+  TRY_VOID(handover_.give(record));
+  record.lease.state = State::active;
+  record.told = true;
+  if (!record.lease.granted) {
+    record.lease.granted = now_;
+    if (record.duration) record.lease.expires = now_ + *record.duration;
+    const std::string& user = record.lease.holder.user;
+    book_.served[user] = ++book_.numbers.last_service;
+    served_users_.push_back(user);
+  }
+  const api::GrantedDevice& device = record.lease.grant->devices.front();
+  event("lease.active", record.lease.name,
+        fmt::format("{} has {} on GPU {}", record.lease.holder.user,
+                    device.profile.empty() ? "the whole GPU" : device.profile, there->index));
+  changed(record);
+  return {};
+}
+
+// The index of a MIG device may be another one after a cut beside it.
+Result<void> Keeper::refresh_names() {
+  std::vector<LeaseRecord*> renamed;
+  for (auto& [id, record] : book_.live()) {
+    if (record.lease.state != State::active || !record.lease.grant || record.place->whole_gpu) continue;
+    const layout::Gpu* const there = gpu(record.place->gpu);
+    const layout::GpuInstance* const instance = partition(record);
+    if (instance == nullptr) continue;
+    bool other = false;
+    for (std::size_t i = 0; i < instance->compute.size() && i < record.lease.grant->devices.size(); ++i) {
+      const layout::ComputeInstance& compute = instance->compute[i];
+      const std::string index = fmt::format("{}:{}", there->index, compute.mig_index.value_or(0));
+      other |= std::exchange(record.lease.grant->devices[i].index, index) != index;
+    }
+    if (other) renamed.push_back(&record);
+  }
+  for (LeaseRecord* record : renamed) {
+    record->shown = nullptr;
+    TRY_VOID(handover_.write_cdi(*record));
+  }
+  return {};
+}
+
+// Partitions of ours that nobody has are root's alone.
+Result<void> Keeper::close_idle() {
+  std::set<std::string> idle;
+  for (const layout::Gpu& there : state_.gpus)
+    for (const layout::GpuInstance& instance : there.instances) {
+      const bool ours = std::ranges::none_of(
+          instance.pins, [](const layout::Pin& pin) { return pin.reason != layout::Pin::Reason::busy; });
+      if (!ours) continue;
+      std::string key = fmt::format("{} {} {}", there.uuid, instance.id, instance.profile);
+      for (const layout::ComputeInstance& compute : instance.compute) key += fmt::format(" {}", compute.id);
+      if (!closed_.contains(key)) TRY_VOID(handover_.close(there, instance));
+      idle.insert(std::move(key));
+    }
+  closed_ = std::move(idle);
+  return {};
+}
+
+}  // namespace partita::node

@@ -1,0 +1,214 @@
+// Getting right again after a crash, a power cut, a reboot or a load of the driver: leases keep their partition where
+// it exists, are cut again under the same name where not, or end with a cause.
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+
+#include "node/executor.h"
+#include "node/keeper.h"
+#include "node/process_id.h"
+
+namespace partita::node {
+namespace {
+
+using State = api::LeaseState;
+
+std::string place_text(const layout::Gpu& gpu, const LeasePlace& place) {
+  const auto index = gpu.board ? profile_index(*gpu.board, place.instance.profile) : std::nullopt;
+  if (!index) return fmt::format("its instance on GPU {}", gpu.index);
+  return fmt::format("{} on GPU {}", layout::name_at(*gpu.board, *index, place.instance.start), gpu.index);
+}
+
+}  // namespace
+
+Result<Recovered> Keeper::open(Progress& progress) {
+  stale_ = false;
+  forget_changes();
+  pending_.clear();
+  closed_.clear();
+  now_ = parts_.clock.now();
+  book_ = TRY(Book::load(parts_.ledger));
+  context_.epoch = read_epoch(parts_.options.driver.device_root);
+  const auto last = TRY(leases_.conduct());
+  const bool new_epoch = last && last->epoch != context_.epoch;
+  const bool dirty = !last || !last->clean || new_epoch;
+  TRY_VOID(parts_.ledger.write(
+      "conduct", false, [&] { return leases_.store_conduct({false, new_epoch ? last->epoch : context_.epoch}); }));
+
+  context_.leased = book_.places(now_);
+  context_.refused.clear();
+  Context shown{parts_.driver, parts_.ledger, parts_.clock, parts_.options, context_.epoch, progress,
+                false,         false,         {},           context_.leased};
+  Recovered recovered = TRY(recover(shown));
+  unfinished_.clear();
+  for (const Unfinished& left : recovered.unfinished) unfinished_.insert_or_assign(left.gpu, left.error);
+  room_changed_ = true;
+  if (dirty || !recovered.notes.empty()) TRY_VOID(reconcile(new_epoch));
+  if (new_epoch)
+    TRY_VOID(parts_.ledger.write("conduct", false, [&] { return leases_.store_conduct({false, context_.epoch}); }));
+  return recovered;
+}
+
+// Why the lease's partition is not what it was granted; nullopt: it is there.
+std::optional<std::string> Keeper::gone(const LeaseRecord& record) {
+  const LeasePlace& place = *record.place;
+  const layout::Gpu* const there = gpu(place.gpu);
+  if (there == nullptr) return fmt::format("{} is lost", place.gpu);
+  if (there->fault) return fmt::format("GPU {} {}", there->index, *there->fault);
+  if (place.whole_gpu) {
+    if (!there->mode || !there->mode->current) return std::nullopt;
+    return fmt::format("MIG mode of GPU {} was turned on by someone else", there->index);
+  }
+  const layout::GpuInstance* const instance = instance_at(*there, place);
+  const auto foreign = [](const layout::Pin& pin) { return pin.reason == layout::Pin::Reason::foreign; };
+  if (instance != nullptr && std::ranges::none_of(instance->pins, foreign)) return std::nullopt;
+  return fmt::format("{} was destroyed by someone else", place_text(*there, place));
+}
+
+// Permissions, files and groups follow the leases again; leases follow what is there.
+Result<void> Keeper::reconcile(bool new_epoch) {
+  state_ = TRY(read_node(context_));
+  std::vector<std::int64_t> ids, lost;
+  for (const auto& [id, record] : book_.live()) ids.push_back(id);
+  for (const std::int64_t id : ids) reconcile_lease(*book_.find(id), new_epoch, lost);
+  TRY_VOID(store("reconcile", {}));
+  if (!lost.empty()) TRY_VOID(cut_again(lost));
+  for (const std::int64_t id : ids)
+    if (LeaseRecord* const record = book_.find(id); record != nullptr && record->lease.state == State::granting)
+      if (auto granted = grant(*record); !granted) end(*record, granted.error().message);
+  TRY_VOID(refresh_names());
+  TRY_VOID(remove_leftovers());
+  TRY_VOID(close_idle());
+  return store("reconcile", {});
+}
+
+void Keeper::reconcile_lease(LeaseRecord& record, bool new_epoch, std::vector<std::int64_t>& lost) {
+  const auto& holder = record.lease.holder.process;
+  if (!record.told) return end(record, "the node stopped before its caller was answered");
+  if (holder && !is_alive(*holder) && record.lease.state != State::releasing)
+    return begin_end(record, fmt::format("its process, pid {}, ended", holder->pid), std::chrono::seconds(0));
+  if (!record.place || !holds_partition(record.lease.state)) {
+    if (record.lease.state != State::cutting && record.lease.state != State::granting) return;
+    record.lease.state = State::waiting;
+    return changed(record);
+  }
+  const auto why = gone(record);
+  if (record.lease.state == State::releasing) {
+    record.ending = record.lease.cause;
+    if (why) return end(record, record.ending);
+    record.kill_at = now_;
+    return;
+  }
+  if (!why) {
+    record.lease.state = State::granting;  // everything is handed over anew
+    return changed(record);
+  }
+  const layout::Gpu* const there = gpu(record.place->gpu);
+  const bool was_cutting = record.lease.state == State::cutting;
+  const bool can_be_cut = there != nullptr && !there->fault && !record.place->whole_gpu;
+  if (can_be_cut && (new_epoch || was_cutting)) {
+    record.lease.state = State::cutting;
+    lost.push_back(record.lease.id);
+    return changed(record);
+  }
+  event("foreign", record.lease.name, *why);
+  end(record, *why);
+}
+
+// The same place on each GPU, with MIG mode on again where it went off; where that cannot be, any place that serves.
+Result<void> Keeper::cut_again(const std::vector<std::int64_t>& lost) {
+  std::map<std::string, std::vector<LeaseRecord*>> by_gpu;
+  for (const std::int64_t id : lost) by_gpu[book_.find(id)->place->gpu].push_back(book_.find(id));
+  for (auto& [uuid, records] : by_gpu) {
+    auto done = cut_same(uuid, records);
+    state_ = TRY(read_node(context_));
+    for (LeaseRecord* record : records) {
+      const auto why = gone(*record);
+      record->lease.state = why ? State::waiting : State::granting;
+      record->lease.recut = true;
+      if (!why) {
+        event("lease.recut", record->lease.name, "its partition was lost and is cut again at the same place");
+        TRY_VOID(look_again());
+      } else {
+        record->place.reset();
+        record->lease.grant.reset();
+        record->lease.cause = done ? *why : done.error().message;
+        pending_[record->bundle] = {};
+      }
+      changed(*record);
+    }
+  }
+  context_.leased = book_.places(now_);
+  state_ = TRY(read_node(context_));
+  return place_lost(lost);
+}
+
+// Those without a place go anywhere; without a queue those for which there is none end.
+Result<void> Keeper::place_lost(const std::vector<std::int64_t>& lost) {
+  for (const std::int64_t id : lost) {
+    LeaseRecord* const record = book_.find(id);
+    if (record == nullptr || record->lease.state != State::waiting) continue;
+    record->bundle = id;
+    const std::string why = record->lease.cause;
+    if (auto placed = place(id); !placed) {
+      if (queues_ && placed.error().code == ErrorCode::no_space) continue;
+      record->lease.cause_details = {placed.error().message};
+      end(*record, why);
+      continue;
+    }
+    record->lease.recut = true;
+  }
+  pending_.clear();
+  if (!cuts_.empty()) (void)TRY(cut(true));
+  for (const std::int64_t id : lost)
+    if (LeaseRecord* const record = book_.find(id); record != nullptr && record->lease.state == State::cutting) {
+      record->lease.state = State::granting;
+      changed(*record);
+    }
+  return {};
+}
+
+Result<void> Keeper::cut_same(const std::string& uuid, const std::vector<LeaseRecord*>& records) {
+  const layout::Gpu& there = *gpu(uuid);
+  LayoutRecord wanted = record_of(there);
+  wanted.mig_enabled = true;
+  for (const LeaseRecord* record : records) wanted.instances->push_back(record->place->instance);
+  const layout::GpuTarget target = TRY(target_of(wanted, there));
+  const TargetPlan plan = TRY(plan_targets(state_, std::vector{target}, PlanOptions{}));
+  Operation operation;
+  operation.epoch = context_.epoch;
+  operation.pid = ::getpid();
+  operation.command = own_command_;
+  for (const GpuWork& work : plan.works) operation.gpus.push_back(work.record);
+  std::vector<Action> actions = actions_of(plan.works, PlanOptions{}, 1);
+  operation.steps = records_of(actions);
+  TRY_VOID(parts_.ledger.begin(operation, now_));
+  Executor executor(context_, operation, PlanOptions{}, true);
+  if (auto done = executor.run(plan.works, std::move(actions)); !done) {
+    TRY_VOID(settle_back(operation));
+    return done;
+  }
+  return parts_.ledger.end(operation.id, false, now_);
+}
+
+// What a process that died left outside the ledger.
+Result<void> Keeper::remove_leftovers() {
+  std::set<std::string, std::less<>> live;
+  for (const auto& [id, record] : book_.live())
+    if (record.lease.state == State::active) live.insert(record.lease.name);
+  for (const std::string& name : TRY(handover_.remove_files_but(live)))
+    event("foreign", name, "a CDI file without a lease was removed");
+  for (const auto& [id, record] : book_.live())
+    if (record.lease.state == State::releasing) live.insert(record.lease.name);
+  for (const std::string& name : handover_.groups()) {
+    if (live.contains(name)) continue;
+    TRY_VOID(handover_.signal(name, SIGKILL));
+    (void)handover_.dissolve(name);  // what is still ending is met again by the next start
+  }
+  return {};
+}
+
+}  // namespace partita::node

@@ -1,0 +1,60 @@
+// The ledger's part about leases. Every function that writes belongs in a write of the ledger (Ledger::group, write).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/lease.h"
+#include "base/error.h"
+#include "node/epoch.h"
+#include "node/lease_record.h"
+#include "node/ledger.h"
+
+namespace partita::node {
+
+inline constexpr std::int64_t kEndedKept = 1000;
+inline constexpr std::int64_t kEventsKept = 10'000;
+
+// Numbers that never come again.
+struct LeaseNumbers {
+  std::int64_t last_lease = 0, last_event = 0, last_ended = 0, last_service = 0;
+};
+
+class LeaseLedger {
+ public:
+  explicit LeaseLedger(Ledger& ledger) : database_(ledger.database()) {}
+
+  Result<LeaseNumbers> numbers();
+  Result<std::vector<LeaseRecord>> live();
+  // The latest `limit`, oldest first.
+  Result<std::vector<LeaseRecord>> ended(std::int64_t limit);
+  Result<std::map<std::string, std::int64_t, std::less<>>> services();
+  Result<std::vector<api::Event>> events(std::int64_t after, std::int64_t limit);
+
+  Result<void> store(const LeaseRecord& record);
+  // The record is `ended`; those that ended long before are forgotten.
+  Result<void> store_ended(const LeaseRecord& record, std::int64_t ended_number);
+  Result<void> drop(std::int64_t id);
+  Result<void> store_service(const std::string& user, std::int64_t number);
+  // Numbered events; old ones are forgotten.
+  Result<void> store_events(const std::vector<api::Event>& events);
+
+  // Was everything outside the ledger as the leases say, when it was last looked at, and in which epoch?
+  struct Conduct {
+    bool clean = true;
+    Epoch epoch;
+  };
+  Result<std::optional<Conduct>> conduct();
+  Result<void> store_conduct(const Conduct& conduct);
+
+ private:
+  Result<void> store_as(const LeaseRecord& record, std::optional<std::int64_t> ended_number);
+  Result<std::vector<LeaseRecord>> read(std::string_view where, const Row& values);
+
+  Database& database_;
+};
+
+}  // namespace partita::node

@@ -1,0 +1,68 @@
+#include "node/lease_names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace partita::node {
+namespace {
+
+constexpr std::size_t kLongestName = 63;
+constexpr std::size_t kMostLabels = 32;
+constexpr std::size_t kLongestLabel = 253;
+constexpr auto kLongest = std::chrono::days(36'500);
+
+bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+bool may_be_in_name(char c) { return is_letter_or_digit(c) || c == '.' || c == '_' || c == '-'; }
+
+Result<void> check_name(const api::LeaseRequest& request) {
+  const std::string& name = request.name;
+  if (name.empty()) return {};
+  const std::size_t longest = request.count == 1 ? kLongestName : kLongestName - 5;
+  if (name.size() > longest || !is_letter_or_digit(name.front()) || !std::ranges::all_of(name, may_be_in_name))
+    return fail(
+        ErrorCode::invalid,
+        fmt::format("lease name {}: expected 1 to {} characters of a-z, A-Z, 0-9, '.', '_', '-', beginning with "
+                    "a letter or digit",
+                    quote(name), longest));
+  return {};
+}
+
+}  // namespace
+
+std::string caller_text(const api::Caller& caller) {
+  return caller.name.empty() ? fmt::format("uid {}", caller.uid) : caller.name;
+}
+
+Result<void> check_request(const api::LeaseRequest& request) {
+  if (request.count < 1 || request.count > kMostLeasesAtOnce)
+    return fail(ErrorCode::invalid, fmt::format("count: expected 1 to {}, found {}", kMostLeasesAtOnce, request.count));
+  TRY_VOID(check_name(request));
+  if (request.duration && (request.duration->count() <= 0 || *request.duration > kLongest))
+    return fail(ErrorCode::invalid, fmt::format("duration: expected more than 0 and at most 36500 days, found {} ms",
+                                                request.duration->count()));
+  if (request.labels.size() > kMostLabels)
+    return fail(ErrorCode::invalid,
+                fmt::format("labels: expected at most {}, found {}", kMostLabels, request.labels.size()));
+  for (const auto& [key, value] : request.labels)
+    if (key.empty() || key.size() > kLongestLabel || value.size() > kLongestLabel)
+      return fail(ErrorCode::invalid,
+                  fmt::format("label {}: expected 1 to {} bytes as key and at most as many as value", quote(key),
+                              kLongestLabel));
+  if (request.holder.id.size() > kLongestLabel)
+    return fail(ErrorCode::invalid, fmt::format("holder: expected at most {} bytes of id", kLongestLabel));
+  return {};
+}
+
+std::string made_name(const std::string& user, std::int64_t id) {
+  std::string name;
+  for (const char c : user)
+    if (may_be_in_name(c) && (!name.empty() || is_letter_or_digit(c))) name += c;
+  if (name.empty()) name = "lease";
+  return fmt::format("{}-{}", name.substr(0, kLongestName - 21), id);
+}
+
+}  // namespace partita::node
