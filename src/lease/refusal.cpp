@@ -99,7 +99,15 @@ class Explainer {
     std::vector<std::string> names;
     for (const auto& live : gpu.instances)
       if (live.pinned()) names.push_back(fmt::format("{} ({})", name(gpu, live), holders(gpu, live)));
-    return names.empty() ? "" : "in the way " + join(names, ", ");
+    if (!names.empty()) return "in the way " + join(names, ", ");
+    return requirement_.exclusive_gpu && occupied(gpu) ? who_is_there(gpu) : "";
+  }
+
+  bool occupied(const Gpu& gpu) const { return std::ranges::count(constraints_.occupied_gpus, gpu.uuid) != 0; }
+
+  std::string who_is_there(const Gpu& gpu) const {
+    const auto* who = occupant(gpu, std::nullopt);
+    return who ? fmt::format("lease {} is there{}", who->lease, until(who)) : "another lease is there";
   }
 
   std::string whole_hindrance(const Gpu& gpu) const {
@@ -108,8 +116,7 @@ class Explainer {
     std::vector<std::string> names;
     for (const auto& process : gpu.processes) names.push_back(process_name(process));
     if (!names.empty()) return "in the way " + join(names, ", ");
-    const auto* who = occupant(gpu, std::nullopt);
-    return who ? fmt::format("lease {} is there{}", who->lease, until(who)) : "another lease is there";
+    return who_is_there(gpu);
   }
 
   static std::string process_name(const layout::Process& process) {
@@ -137,6 +144,12 @@ class Explainer {
       for (const auto& process : gpu.processes) first.push_back({"ending " + process_name(process), 2, Time::max()});
       first.push_back({fmt::format("turning MIG mode on on GPU {}", gpu.index), 0, Time::max()});
       return offer(std::move(first));
+    }
+    if (requirement_.exclusive_gpu && occupied(gpu) && std::ranges::none_of(gpu.instances, &GpuInstance::pinned)) {
+      const auto* who = occupant(gpu, std::nullopt);
+      if (!who) return;
+      first.push_back({fmt::format("releasing lease {} (GPU {}{})", who->lease, gpu.index, until(who)), 1,
+                       who->expires.value_or(Time::max())});
     }
     for (const auto& tier : shapes_.tiers)
       if (tier.on_gpu[g]) ways_of(gpu, tier.on_gpu[g]->profile, first);

@@ -1,0 +1,185 @@
+// Random nodes and requirements against brute force over all places.
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "lease/choose.h"
+#include "lease/test_lease.h"
+#include "plan/test_random.h"
+
+namespace partita::lease {
+namespace {
+
+using namespace plan::test;
+using plan::Geometry;
+using plan::Placed;
+
+struct Wish {
+  api::Requirement requirement;
+  Constraints constraints;
+  int profile = 0;  // of each GPU's board
+  std::vector<int> compute;
+};
+
+// The fewest GPU instances destroyed on this GPU for the wish, by trying every place beside every set of instances that
+// may stay; nullopt: none works.
+std::optional<int> fewest_destroyed(const layout::Gpu& gpu, const Geometry& geometry, const Wish& wish) {
+  std::optional<int> best;
+  for (const auto& place : geometry.profiles()[static_cast<std::size_t>(wish.profile)].placements) {
+    if (wish.requirement.start && *wish.requirement.start != place.start) continue;
+    for (std::uint32_t stay = 0; stay < (1U << gpu.instances.size()); ++stay) {
+      std::vector<Placed> after;
+      bool serves = false;
+      bool pins_kept = true;
+      for (std::size_t i = 0; i < gpu.instances.size(); ++i) {
+        const auto& live = gpu.instances[i];
+        if (((stay >> i) & 1U) == 0) {
+          pins_kept = pins_kept && !live.pinned();
+          continue;
+        }
+        after.push_back({live.profile, live.placement.start});
+        serves = serves || (!live.pinned() && after.back() == Placed{wish.profile, place.start});
+      }
+      if (!serves) after.push_back({wish.profile, place.start});
+      if (!pins_kept || !plan::valid(geometry, after)) continue;
+      const int destroyed = static_cast<int>(gpu.instances.size()) - std::popcount(stay);
+      best = std::min(best.value_or(destroyed), destroyed);
+    }
+  }
+  return best;
+}
+
+bool contains(const std::vector<std::string>& list, const std::string& what) {
+  return std::ranges::find(list, what) != list.end();
+}
+
+bool may_be_used(const layout::Gpu& gpu, const Wish& wish) {
+  if (gpu.fault || !gpu.mode->current || contains(wish.constraints.closed_gpus, gpu.uuid)) return false;
+  if (wish.requirement.gpu && *wish.requirement.gpu != gpu.uuid) return false;
+  if (wish.constraints.same_gpu && *wish.constraints.same_gpu != gpu.uuid) return false;
+  return !wish.requirement.exclusive_gpu || (!contains(wish.constraints.occupied_gpus, gpu.uuid) &&
+                                             std::ranges::none_of(gpu.instances, &layout::GpuInstance::pinned));
+}
+
+Wish random_wish(const catalog::Board& board, const Geometry& geometry, const layout::NodeState& state) {
+  Wish wish;
+  wish.profile = draw(0, static_cast<int>(board.profiles.size()));
+  const auto& profile = board.profiles[static_cast<std::size_t>(wish.profile)];
+  wish.requirement.profile = profile.name;
+  wish.compute = {static_cast<int>(profile.compute.size()) - 1};
+  if (chance(20)) {
+    wish.requirement.bare = true;
+    wish.compute.clear();
+  } else if (profile.compute_slices > 1 && chance(30)) {
+    wish.requirement.compute = {"1c", "1c"};
+    wish.compute = {0, 0};
+  }
+  const auto any_gpu = [&] {
+    return state.gpus[static_cast<std::size_t>(draw(0, static_cast<int>(state.gpus.size())))].uuid;
+  };
+  if (chance(25)) {
+    wish.requirement.gpu = any_gpu();
+    const auto& places = geometry.profiles()[static_cast<std::size_t>(wish.profile)].placements;
+    if (chance(50))
+      wish.requirement.start = places[static_cast<std::size_t>(draw(0, static_cast<int>(places.size())))].start;
+  }
+  if (chance(15)) {
+    wish.requirement.exclusive_gpu = true;
+    for (const auto& gpu : state.gpus)
+      if (chance(30)) wish.constraints.occupied_gpus.push_back(gpu.uuid);
+  } else if (chance(15) && !wish.requirement.gpu) {
+    wish.requirement.same_gpu_as = "other";
+    wish.constraints.same_gpu = any_gpu();
+  }
+  if (chance(20)) wish.constraints.closed_gpus.push_back(any_gpu());
+  return wish;
+}
+
+std::vector<int> compute_of(const layout::GpuInstance& live) {
+  std::vector<int> compute;
+  for (const auto& ci : live.compute) compute.push_back(ci.profile);
+  std::ranges::sort(compute);
+  return compute;
+}
+
+void check_choice(const layout::NodeState& state, const Geometry& geometry, const Wish& wish, const Choice& choice) {
+  const auto& gpu = *std::ranges::find(state.gpus, choice.gpu, &layout::Gpu::uuid);
+  RC_ASSERT(may_be_used(gpu, wish));
+
+  const auto after = plan::replay(gpu, geometry, choice.plan.steps);
+  RC_ASSERT(after.has_value());
+
+  // What is pinned is as it was, compute instances and all.
+  for (const auto& live : gpu.instances) {
+    if (!live.pinned()) continue;
+    const auto same = std::ranges::find_if(*after, [&](const auto& now) {
+      return now.profile == live.profile && now.placement == live.placement && compute_of(now) == compute_of(live);
+    });
+    RC_ASSERT(same != after->end());
+  }
+  std::vector<Placed> placed;
+  for (const auto& live : *after) placed.push_back({live.profile, live.placement.start});
+  RC_ASSERT(plan::valid(geometry, placed));
+
+  std::ranges::sort(placed, {}, &Placed::start);
+  RC_ASSERT(placed == choice.plan.result);
+
+  // The instance is there, with what was asked, and nobody else's.
+  const auto made =
+      std::ranges::find_if(*after, [&](const auto& live) { return live.placement.start == choice.start; });
+  RC_ASSERT(made != after->end());
+
+  RC_ASSERT(made->profile == wish.profile);
+
+  RC_ASSERT(compute_of(*made) == wish.compute);
+
+  RC_ASSERT(choice.compute == wish.compute);
+
+  RC_ASSERT((!wish.requirement.start || *wish.requirement.start == choice.start));
+  for (const auto& live : gpu.instances) RC_ASSERT((!live.pinned() || live.placement.start != choice.start));
+}
+
+void check_board(const catalog::Board& board) {
+  const Geometry geometry(board);
+  EXPECT_TRUE(rc::check([&] {
+    layout::NodeState state;
+    const int gpus = draw(1, 4);
+    for (int g = 0; g < gpus; ++g) {
+      state.gpus.push_back(random_gpu(board, geometry, draw(0, 14), draw(0, 100), true, g));
+      if (chance(8)) state.gpus.back().fault = "lost";
+      if (chance(8)) state.gpus.back().mode = layout::MigMode{false, false};
+    }
+    const auto wish = random_wish(board, geometry, state);
+    std::optional<int> fewest;
+    bool idle = false;
+    for (const auto& gpu : state.gpus) {
+      if (!may_be_used(gpu, wish)) continue;
+      if (const auto n = fewest_destroyed(gpu, geometry, wish)) fewest = std::min(fewest.value_or(*n), *n);
+      for (const auto& live : gpu.instances)
+        idle = idle || (!live.pinned() && live.profile == wish.profile && compute_of(live) == wish.compute &&
+                        (!wish.requirement.start || live.placement.start == *wish.requirement.start));
+    }
+    const auto choice = choose(state, wish.requirement, wish.constraints);
+    RC_ASSERT(choice.has_value() == fewest.has_value());
+
+    if (!choice) {
+      RC_ASSERT(choice.error().code == ErrorCode::no_space);
+
+      RC_ASSERT(!choice.error().details.empty());
+
+      return;
+    }
+    RC_ASSERT(choice->plan.changes() != idle);
+
+    RC_ASSERT(choice->plan.gpu_instances_destroyed == *fewest);
+
+    check_choice(state, geometry, wish, *choice);
+  }));
+}
+
+TEST(ChooseProperty, A100) { check_board(plan::test::a100()); }
+TEST(ChooseProperty, A30) { check_board(plan::test::a30()); }
+TEST(ChooseProperty, RtxPro) { check_board(plan::test::rtx_pro_6000()); }
+
+}  // namespace
+}  // namespace partita::lease
