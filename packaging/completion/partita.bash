@@ -7,7 +7,7 @@ _partita_workloads() { partita predict --list 2>/dev/null | sed 1d | cut -d ' ' 
 _partita_studies() { partita study --list 2>/dev/null | sed '1d;/^ /d' | cut -d ' ' -f 1; }
 _partita() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb= word i
-  local with_value=" --emulate -o --output --output-format --data --gpu -f --config-file -c --selected-config --demand -k --hooks-file -l --config-label --checkpoint-file --output-file --format --memory --pid --node --calls --batch --board --sequence --precision --framework --optimizer --processes --host --throughput --latency --share --measured --neighbours --constants -O --page --seed --seconds --warmup "
+  local with_value=" --emulate --server -o --output --output-format --data --gpu -f --config-file -c --selected-config --demand -k --hooks-file -l --config-label --checkpoint-file --output-file --format --memory --sms --workload --throughput --latency --batch --precision --count --name --for --same-gpu-as --at --board --compute --priority --label --user --grace -p --profile --lease --cpus --memory-limit --socket --listen --certificate --key --policy --requests --role --pid --node --calls --sequence --framework --optimizer --processes --host --share --measured --neighbours --constants --mapping --set -O --page --seed --seconds --warmup "
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
     case $word in
@@ -15,6 +15,7 @@ _partita() {
       -*) [[ $with_value == *" $word "* ]] && ((i++)) ;;
       *)
         if [[ -z $verb ]]; then verb=$word
+        elif [[ $verb == token && " create list revoke " == *" $word "* ]]; then verb="token $word"
         elif [[ $verb == emulate && " start stop list types reboot reset hold fault lose " == *" $word "* ]]; then verb="emulate $word"
         elif [[ $verb == predict && " fit validate " == *" $word "* ]]; then verb="predict $word"
         fi ;;
@@ -38,6 +39,58 @@ _partita() {
     'restore:-k' | 'restore:--hooks-file') compopt -o default; return ;;
     'generate-config:--output-file') compopt -o default; return ;;
     'generate-config:-f' | 'generate-config:--format') COMPREPLY=($(compgen -W "json yaml" -- "$cur")); return ;;
+    'lease:--memory') return ;;
+    'lease:--sms') return ;;
+    'lease:--workload') COMPREPLY=($(compgen -W "$(_partita_workloads)" -- "$cur")); return ;;
+    'lease:--throughput') return ;;
+    'lease:--latency') return ;;
+    'lease:--batch') return ;;
+    'lease:--precision') COMPREPLY=($(compgen -W "fp32 tf32 fp16 bf16 int8 fp8" -- "$cur")); return ;;
+    'lease:--count') return ;;
+    'lease:--name') return ;;
+    'lease:--for') return ;;
+    'lease:--same-gpu-as') return ;;
+    'lease:--gpu') return ;;
+    'lease:--at') return ;;
+    'lease:--board') COMPREPLY=($(compgen -W "$(_partita_boards)" -- "$cur")); return ;;
+    'lease:--compute') return ;;
+    'lease:--priority') COMPREPLY=($(compgen -W "low normal high" -- "$cur")); return ;;
+    'lease:--label') return ;;
+    'leases:--user') return ;;
+    'release:--grace') return ;;
+    'renew:--for') return ;;
+    'resize:--memory') return ;;
+    'resize:--sms') return ;;
+    'resize:--compute') return ;;
+    'run:-p' | 'run:--profile') return ;;
+    'run:-l' | 'run:--lease') return ;;
+    'run:--memory') return ;;
+    'run:--sms') return ;;
+    'run:--workload') COMPREPLY=($(compgen -W "$(_partita_workloads)" -- "$cur")); return ;;
+    'run:--throughput') return ;;
+    'run:--latency') return ;;
+    'run:--batch') return ;;
+    'run:--precision') COMPREPLY=($(compgen -W "fp32 tf32 fp16 bf16 int8 fp8" -- "$cur")); return ;;
+    'run:--name') return ;;
+    'run:--for') return ;;
+    'run:--same-gpu-as') return ;;
+    'run:--gpu') return ;;
+    'run:--at') return ;;
+    'run:--board') COMPREPLY=($(compgen -W "$(_partita_boards)" -- "$cur")); return ;;
+    'run:--compute') return ;;
+    'run:--priority') COMPREPLY=($(compgen -W "low normal high" -- "$cur")); return ;;
+    'run:--label') return ;;
+    'run:--cpus') return ;;
+    'run:--memory-limit') return ;;
+    'serve:--socket') compopt -o default; return ;;
+    'serve:--listen') return ;;
+    'serve:--certificate') compopt -o default; return ;;
+    'serve:--key') compopt -o default; return ;;
+    'serve:--policy') compopt -o default; return ;;
+    'serve:--requests') return ;;
+    'token create:--role') COMPREPLY=($(compgen -W "viewer user administrator" -- "$cur")); return ;;
+    'token create:--user') return ;;
+    'token create:--for') return ;;
     'emulate reset:--gpu') return ;;
     'emulate hold:--memory') return ;;
     'emulate hold:--pid') return ;;
@@ -59,7 +112,13 @@ _partita() {
     'predict:--measured') compopt -o default; return ;;
     'predict:--neighbours') return ;;
     'predict:--constants') compopt -o default; return ;;
+    'predict fit:--mapping') compopt -o default; return ;;
+    'predict fit:--set') return ;;
+    'predict fit:--workload') compopt -o default; return ;;
     'predict fit:-O' | 'predict fit:--output-file') compopt -o default; return ;;
+    'predict validate:--mapping') compopt -o default; return ;;
+    'predict validate:--set') return ;;
+    'predict validate:--workload') compopt -o default; return ;;
     'predict validate:--page') compopt -o default; return ;;
     'predict validate:--constants') compopt -o default; return ;;
     'study:-O' | 'study:--output-file') compopt -o default; return ;;
@@ -68,12 +127,13 @@ _partita() {
     'study:--seconds') return ;;
     'study:--warmup') return ;;
     *:--emulate) COMPREPLY=($(compgen -W "$(_partita_nodes)" -- "$cur")); return ;;
+    *:--server) return ;;
     *:-o | *:--output | *:--output-format) COMPREPLY=($(compgen -W "table json yaml" -- "$cur")); return ;;
     *:--data) compopt -o dirnames; return ;;
   esac
-  local options="--emulate -o --output --output-format --data --no-color -d --debug -h --help --version" words=
+  local options="--emulate --server -o --output --output-format --data --no-color -d --debug -h --help --version" words=
   case $verb in
-    '') words="boards status plan apply assert export checkpoint restore generate-config emulate predict study doctor completion man" ;;
+    '') words="boards status plan apply assert export checkpoint restore generate-config lease leases release renew resize park unpark run serve token emulate predict study doctor completion man" ;;
     'boards') options+=" " words="$(_partita_boards)" ;;
     'status') options+=" --gpu -v --verbose" words="" ;;
     'plan') options+=" -f --config-file -c --selected-config --demand -m --mode-only -s --skip-reset -k --hooks-file --adopt --force" words="" ;;
@@ -83,6 +143,19 @@ _partita() {
     'checkpoint') options+=" -f --checkpoint-file" words="" ;;
     'restore') options+=" -f --checkpoint-file -m --mode-only -s --skip-reset -k --hooks-file --adopt --force --no-wait" words="" ;;
     'generate-config') options+=" --output-file -f --format" words="" ;;
+    'lease') options+=" --memory --sms --whole-gpu --workload --throughput --latency --batch --training --precision --count --name --for --exclusive-gpu --same-gpu-as --gpu --at --board --bare --compute --priority --label --no-wait" words="" ;;
+    'leases') options+=" --user --ended --watch" words="" ;;
+    'release') options+=" --grace --no-wait --force" words="" ;;
+    'renew') options+=" --for --force" words="" ;;
+    'resize') options+=" --memory --sms --compute --force" words="" ;;
+    'park') options+=" --force" words="" ;;
+    'unpark') options+=" --force" words="" ;;
+    'run') options+=" -p --profile -l --lease --memory --sms --whole-gpu --workload --throughput --latency --batch --training --precision --name --for --exclusive-gpu --same-gpu-as --gpu --at --board --compute --priority --label --no-wait --cpus --memory-limit" words="" ;;
+    'serve') options+=" --socket --listen --certificate --key --policy --requests" words="" ;;
+    'token') options+=" " words="create list revoke" ;;
+    'token create') options+=" --role --user --for" words="" ;;
+    'token list') options+=" " words="" ;;
+    'token revoke') options+=" " words="" ;;
     'emulate') options+=" " words="start stop list types reboot reset hold fault lose $(_partita_nodes)" ;;
     'emulate start') options+=" " words="$(_partita_types)" ;;
     'emulate stop') options+=" " words="$(_partita_running)" ;;
@@ -94,8 +167,8 @@ _partita() {
     'emulate fault') options+=" --calls --gpu --clear --node" words="" ;;
     'emulate lose') options+=" --back" words="$(_partita_running)" ;;
     'predict') compopt -o default; options+=" --list --training --batch --board --sequence --precision --framework --optimizer --copy-inside --processes --host --throughput --latency --share --measured --virtualised --neighbours --whole-gpu --compute-instances --constants" words="fit validate $(_partita_workloads)" ;;
-    'predict fit') compopt -o default; options+=" -O --output-file" words="" ;;
-    'predict validate') compopt -o default; options+=" --page --constants" words="" ;;
+    'predict fit') compopt -o default; options+=" --mapping --set --workload -O --output-file" words="" ;;
+    'predict validate') compopt -o default; options+=" --mapping --set --workload --page --constants" words="" ;;
     'study') compopt -o default; options+=" --list --all -O --output-file --format --seed --measure --seconds --warmup" words="$(_partita_studies)" ;;
     'doctor') options+=" " words="" ;;
     'completion') options+=" " words="bash zsh fish" ;;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,7 @@
 #include "catalog/catalog.h"
 #include "cli/parse.h"
 #include "cli/terminal.h"
+#include "emulator/control/control.h"
 
 namespace partita::cli {
 
@@ -25,6 +27,8 @@ Result<void> print(std::string_view text);
 // JSON text as -o json or -o yaml prints it.
 Result<void> print_json(Format format, const std::string& json);
 
+// A line for people on standard error: "partita: ...".
+void tell(const Parsed& parsed, std::string_view line);
 // Prints an error to standard error (drawn, or as JSON or YAML by -o) and returns its exit status.
 int print_error(const Parsed* parsed, const Error& error);
 
@@ -36,10 +40,12 @@ struct Session {
   SystemClock clock;
   api::Caller caller;
   std::unique_ptr<api::Node> node;
+  bool served = false;                             // by a daemon; else this process is the node
+  std::optional<emulator::EmulatedNode> emulated;  // where it is one that this machine has
 };
 
-// The node of this machine, or the one of --emulate, started if it is absent. `unavailable` without a driver shows the
-// --emulate form.
+// The node of this machine, or the one of --emulate, started if it is absent: through its daemon where one holds it.
+// With --server, that daemon's. `unavailable` without a driver shows the --emulate form.
 Result<std::unique_ptr<Session>> open_session(const Parsed& parsed);
 
 // What -f, -c, -k, --demand and the flags of plan, apply, assert and restore ask for.

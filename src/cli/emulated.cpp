@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "cli/session.h"
 
 namespace partita::cli {
 
@@ -23,12 +24,9 @@ Result<emulator::EmulatedNode> chosen_node(const Parsed& parsed, const std::opti
 }
 
 Error become(const emulator::EmulatedNode& node, const std::vector<std::string>& command) {
-  const auto library = emulator::library_path();
-  if (!library) return library.error();
-  std::string path = library->parent_path().string();
-  if (const char* before = std::getenv("LD_LIBRARY_PATH"); before && *before) path += std::string(":") + before;
-  setenv("LD_LIBRARY_PATH", path.c_str(), 1);
-  setenv("PARTITA_EMULATED_NODE", node.folder.c_str(), 1);
+  const auto environment = emulated_environment(node);
+  if (!environment) return environment.error();
+  for (const auto& [name, value] : *environment) setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> arguments;
   for (const auto& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);

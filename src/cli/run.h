@@ -23,6 +23,20 @@ Result<int> run_doctor(const Parsed& parsed);
 Result<int> run_completion(const Parsed& parsed);
 Result<int> run_man(const Parsed& parsed);
 
+Result<int> run_lease(const Parsed& parsed);
+Result<int> run_leases(const Parsed& parsed);
+Result<int> run_release(const Parsed& parsed);
+Result<int> run_renew(const Parsed& parsed);
+Result<int> run_resize(const Parsed& parsed);
+Result<int> run_park(const Parsed& parsed);
+Result<int> run_unpark(const Parsed& parsed);
+Result<int> run_run(const Parsed& parsed);
+Result<int> run_serve(const Parsed& parsed);
+Result<int> run_token(const Parsed& parsed);
+Result<int> run_token_create(const Parsed& parsed);
+Result<int> run_token_list(const Parsed& parsed);
+Result<int> run_token_revoke(const Parsed& parsed);
+
 Result<int> run_emulate(const Parsed& parsed);
 Result<int> run_emulate_start(const Parsed& parsed);
 Result<int> run_emulate_stop(const Parsed& parsed);

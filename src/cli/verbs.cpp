@@ -1,6 +1,7 @@
 #include "cli/verbs.h"
 
 #include "cli/verbs_emulate.h"
+#include "cli/verbs_lease.h"
 #include "cli/verbs_predict.h"
 
 namespace partita::cli {
@@ -9,6 +10,9 @@ namespace {
 constexpr Option kGlobalOptions[] = {
     {"--emulate", "NODE", "work on the emulated node NODE (a name, NAME=TYPE or a node file), started if it is absent",
      "", Completes::node},
+    {"--server", "URL",
+     "ask this node's daemon instead: https://node7:8443 with the token in PARTITA_TOKEN, or a socket",
+     "PARTITA_SERVER"},
     {"-o,--output,--output-format", "FORMAT", "what is printed: table (for people), json or yaml", "", Completes::words,
      "table json yaml"},
     {"--data", "DIR", "read DIR/boards/*.yaml before the built-in boards", "", Completes::folder},
@@ -23,6 +27,8 @@ constexpr Example kGlobalExamples[] = {
     {"partita plan -f layouts.yaml -c all-balanced", "show what apply would do; nothing changes"},
     {"partita apply -f layouts.yaml -c all-balanced", "do it; what is in use is never touched"},
     {"partita boards a100-sxm4-40gb", "show what a board can be cut into"},
+    {"partita run -p 1g.5gb -- python infer.py", "run a program on a partition of its own"},
+    {"partita lease 3g.20gb --name alice-train --for 2h", "have a partition for two hours"},
     {"partita predict resnet50 --board a100-sxm4-40gb", "what each partition would deliver"},
     {"partita study --all", "the reports that decide how to cut, as one page"},
 };
@@ -198,6 +204,19 @@ constexpr Verb kVerbs[] = {
      {},
      kGenerateOptions,
      kGenerateExamples},
+    kLease,
+    kLeases,
+    kRelease,
+    kRenew,
+    kResize,
+    kPark,
+    kUnpark,
+    kRun,
+    kServe,
+    kToken,
+    kTokenCreate,
+    kTokenList,
+    kTokenRevoke,
     kEmulate,
     kEmulateStart,
     kEmulateStop,
@@ -231,13 +250,13 @@ constexpr Verb kVerbs[] = {
 constexpr ExitStatus kExitStatuses[] = {
     {0, "", "done; assert: the node is as asked"},
     {1, "differs", "assert: the node is not in the asked state; doctor: a problem was found"},
-    {2, "invalid, not_found", "bad input, or no such board, GPU, profile, label, node, workload or study"},
+    {2, "invalid, not_found", "bad input, or no such board, GPU, profile, lease, label, node, workload or study"},
     {3, "no_space, impossible",
      "does not fit now, or on no empty GPU of that board ever; predict: no profile fits or meets the need"},
     {4, "busy", "would touch something in use"},
-    {5, "denied", "not allowed for this user"},
+    {5, "denied", "not allowed for this user, or over quota"},
     {6, "driver", "the driver refused"},
-    {7, "unavailable", "no driver, or another command holds the node"},
+    {7, "unavailable", "no driver, no daemon, or another command holds the node"},
     {70, "internal", "a fault of Partita itself"},
 };
 
@@ -249,6 +268,8 @@ constexpr EnvironmentVariable kEnvironment[] = {
      "folder of the emulated nodes (root: /var/lib/partita/emulated; others: "
      "$XDG_STATE_HOME/partita/emulated)"},
     {"PARTITA_EMULATED_NODE", "folder of the emulated node that the emulated library shows; set by partita"},
+    {"PARTITA_TOKEN", "the token for --server, as partita token create showed it"},
+    {"PARTITA_CA", "file with the certificate of the authority that signed the server's (PEM); else the system's"},
     {"XDG_STATE_HOME", "where users other than root keep Partita's state (~/.local/state)"},
     {"MIG_PARTED_*", "the options of mig-parted, as listed with each option"},
 };

@@ -1,0 +1,23 @@
+// Leases drawn for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/lease.h"
+#include "base/clock.h"
+#include "cli/terminal.h"
+
+namespace partita::cli {
+
+// One lease with all that it grants, and how to use it, one line each.
+std::string draw_lease(const Look& look, const api::Lease& lease, Time now);
+// A table: who has what until when, and who waits.
+std::string draw_leases(const Look& look, const std::vector<api::Lease>& leases, Time now);
+
+// "3g.20gb", "9.00 GiB or more", "a whole GPU".
+std::string requirement_words(const api::Requirement& requirement);
+// "lease a waits for 3g.20gb: 2nd in line, at the latest in 3m".
+std::string waiting_words(const api::Lease& lease, Time now);
+
+}  // namespace partita::cli

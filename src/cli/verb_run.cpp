@@ -1,0 +1,100 @@
+// run: a program confined to a partition of its own, which is given back however it ends.
+#include <unistd.h>
+
+#include "api/json.h"
+#include "base/text.h"
+#include "cli/lease_options.h"
+#include "cli/lease_wait.h"
+#include "cli/run.h"
+#include "cli/session.h"
+#include "deliver/launch.h"
+#include "node/process_id.h"
+
+namespace partita::cli {
+namespace {
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+Result<api::ProcessId> process_id(pid_t pid) {
+  if (const auto facts = node::process_facts(pid)) return facts->id;
+  return fail(ErrorCode::unavailable, "the process " + std::to_string(pid) + " has ended already");
+}
+
+// A lease that ends with this process, if nothing ends it before.
+Result<Waited> own_lease(const Parsed& parsed, Session& session) {
+  auto request = TRY(lease_request_of(parsed, session, parsed.text("profile")));
+  request.holder.kind = api::HolderKind::process;
+  request.holder.process = TRY(process_id(getpid()));
+  auto leases = TRY(session.node->lease(request));
+  return wait_until_active(parsed, session, std::move(leases));
+}
+
+Result<Waited> given_lease(const Parsed& parsed, Session& session, const std::string& name) {
+  for (const auto& option : parsed.verb->options)
+    if (const auto other = key(option); parsed.flag(other) && other != "lease")
+      return fail(ErrorCode::invalid,
+                  "options --lease and --" + std::string(other) + " do not go together: the lease " + "is what it is");
+  auto lease = TRY(lease_called(session, name));
+  if (lease.state != api::LeaseState::active)
+    return fail(ErrorCode::unavailable,
+                "lease " + name + " is " + std::string(to_string(lease.state)) + ": programs run on active ones");
+  return Waited{{std::move(lease)}};
+}
+
+Result<Environment> environment_of(const Session& session, const api::Lease& lease) {
+  Environment out;
+  if (session.emulated) out = TRY(emulated_environment(*session.emulated));
+  out.emplace_back("PARTITA_LEASE", lease.name);
+  if (!lease.grant) return out;
+  out.emplace_back("CUDA_VISIBLE_DEVICES", lease.grant->cuda_visible_devices);
+  out.emplace_back("NVIDIA_VISIBLE_DEVICES", lease.grant->cuda_visible_devices);
+  return out;
+}
+
+api::LeaseChange change_of(const Session& session, const api::Lease& lease) {
+  api::LeaseChange out;
+  out.caller = session.caller;
+  out.name = lease.name;
+  return out;
+}
+
+// Starts the program stopped, confines it, lets it go and waits.
+Result<int> run_confined(Session& session, const api::Lease& lease, deliver::StoppedProgram& program) {
+  const auto process = TRY(process_id(program.pid()));
+  TRY_VOID(session.node->attach(change_of(session, lease), process));
+  TRY_VOID(program.go());
+  return program.wait();
+}
+
+// What is left of it ends here: a daemon sees to that by itself.
+void give_back(Session& session, const api::Lease& lease) {
+  constexpr std::chrono::seconds kPatience{15};
+  auto released = session.node->release(change_of(session, lease));
+  if (released && !session.served) released = wait_until_ended(session, *std::move(released), kPatience);
+  if (!released && released.error().code != ErrorCode::not_found) print_error(nullptr, released.error());
+}
+
+}  // namespace
+
+Result<int> run_run(const Parsed& parsed) {
+  TRY_VOID(format_of(parsed));
+  const auto session = TRY(open_session(parsed));
+  if (parsed.flag("server") && !session->emulated && !parsed.text("server")->starts_with('/'))
+    return fail(ErrorCode::invalid, "run works on the node that it is started on: leave --server out");
+  const auto given = parsed.text("lease");
+  const auto waited = TRY(given ? given_lease(parsed, *session, *given) : own_lease(parsed, *session));
+  if (waited.status != 0) return waited.status;
+  const auto& lease = waited.leases.front();
+  Result<int> status = 0;
+  {
+    // Signals wait while it lives, so that the lease is given back before one ends this process.
+    auto environment = environment_of(*session, lease);
+    auto program = environment ? deliver::StoppedProgram::start({*parsed.command, *std::move(environment)})
+                               : Result<deliver::StoppedProgram>(std::unexpected(environment.error()));
+    status = program ? run_confined(*session, lease, *program) : Result<int>(std::unexpected(program.error()));
+    if (!given) give_back(*session, lease);
+  }
+  return status;
+}
+
+}  // namespace partita::cli
