@@ -316,12 +316,13 @@ void say_losses(const Question& q, const std::vector<std::vector<Cell>>& all, st
   for (std::size_t l = 0; l < q.loads.size(); ++l) {
     const bool less = q.loads[l].load > 0;
     for (std::size_t s = 0; s < q.sizes.size(); ++s) {
-      const double far = behind(all[l][s], m, less);
-      if (far > 1 + q.close && std::isfinite(far))
+      const Cell& c = all[l][s];
+      const double far = behind(c, m, less);
+      if (c.best && far > 1 + q.close && std::isfinite(far))
         lost.emplace_back(
             far, fmt::format("{} ({}, {} {})", q.sizes[s].name, q.loads[l].name,
                              less ? figure_of(far) + " times the p99 of" : percent(1 / far) + " of the throughput of",
-                             q.modes[*all[l][s].best].name));
+                             q.modes[*c.best].name));
     }
   }
   constexpr std::size_t kShown = 3;
