@@ -91,8 +91,7 @@ ssize_t Connection::receive(char* to, std::size_t size, Instant until) {
 }
 
 bool Connection::head_complete() const {
-  const auto unread = std::string_view(in_).substr(in_begin_);
-  return unread.size() >= kMostHeadBytes || unread.find(kHeadEnd) != std::string_view::npos;
+  return arrived().size() >= kMostHeadBytes || arrived().find(kHeadEnd) != std::string_view::npos;
 }
 
 Connection::Arrival Connection::fill() {

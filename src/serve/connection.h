@@ -43,6 +43,8 @@ class Connection {
   Arrival fill();
   // Whether the head of a request is here (or so much that it is too long).
   bool head_complete() const;
+  // What has arrived and was not read.
+  std::string_view arrived() const { return std::string_view(in_).substr(in_begin_); }
   // Waits up to `patience` for something to arrive.
   bool wait_readable(std::chrono::milliseconds patience) const;
   // TLS: agrees on keys, at most until the deadline. Plain: nothing.

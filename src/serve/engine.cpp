@@ -3,6 +3,7 @@
 #include <httplib.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <string>
 #include <utility>
@@ -91,6 +92,21 @@ Announced announced_body(const httplib::Request& request) {
   return out;
 }
 
+// A request line whose method the library does not know: it would call it no HTTP at all.
+std::optional<Request> odd_request(std::string_view arrived) {
+  constexpr std::array<std::string_view, 10> kKnown = {"GET",     "HEAD",    "POST",  "PUT",   "DELETE",
+                                                       "CONNECT", "OPTIONS", "TRACE", "PATCH", "PRI"};
+  const auto words = split(arrived.substr(0, arrived.find('\r')), ' ');
+  constexpr std::size_t kWords = 3;
+  if (words.size() != kWords || !words[2].starts_with("HTTP/1.") || words[0].empty()) return std::nullopt;
+  if (words[0].find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ-") != std::string::npos) return std::nullopt;
+  if (std::ranges::find(kKnown, words[0]) != kKnown.end()) return std::nullopt;
+  Request out;
+  out.method = words[0];
+  out.path = words[1].substr(0, words[1].find('?'));
+  return out;
+}
+
 Error too_large(std::size_t most) {
   return {ErrorCode::invalid, "the body is longer than " + std::to_string(most) + " bytes, the most that is taken", {}};
 }
@@ -134,6 +150,7 @@ class Engine::Impl final : private httplib::Server {
     announced_ = {};
     end_after_ = false;
     answered_ = false;
+    odd_ = odd_request(connection.arrived());
     bool closed = false;
     connection.allow(Connection::kMostHeadBytes);
     const bool done = process_request(wire, stop_.stop_requested(), closed,
@@ -202,6 +219,9 @@ class Engine::Impl final : private httplib::Server {
   void on_error(httplib::Response& response) {
     if (!response.body.empty() || response.content_provider_) return;
     end_after_ = true;
+    if (odd_) {
+      if (const auto refusal = application_.refuse(*odd_, connection_->peer())) return put(*refusal, response);
+    }
     if (connection_->limit_reached() || response.status == 413) {
       put(answered_ ? problem(too_large(application_.most_body_bytes()), 413)
                     : problem({ErrorCode::invalid, "the head of the request is longer than 16 KiB", {}}, 431),
@@ -215,6 +235,7 @@ class Engine::Impl final : private httplib::Server {
   std::stop_token stop_;
   Connection* connection_ = nullptr;
   Request head_;
+  std::optional<Request> odd_;
   Announced announced_;
   bool end_after_ = false, answered_ = false;
 };

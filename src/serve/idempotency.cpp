@@ -1,5 +1,6 @@
 #include "serve/idempotency.h"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 
@@ -18,12 +19,19 @@ void Idempotency::forget_old() {
   }
 }
 
+Result<void> check_idempotency_key(const std::string& key) {
+  constexpr std::size_t kLongest = 255;
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-';
+  };
+  if (!key.empty() && key.size() <= kLongest && std::ranges::all_of(key, fits)) return {};
+  return fail(ErrorCode::invalid, "Idempotency-Key: expected 1-255 characters of a-z, A-Z, 0-9, '.', '_', '-'");
+}
+
 Result<std::optional<Response>> Idempotency::begin(const std::string& who, const std::string& key,
                                                    const std::string& request) {
-  constexpr std::size_t kLongest = 255;
   constexpr std::chrono::seconds kPatience{30};
-  if (key.empty() || key.size() > kLongest)
-    return fail(ErrorCode::invalid, "Idempotency-Key: expected 1-255 characters");
   const auto hash = std::hash<std::string>{}(request);
   const auto until = std::chrono::steady_clock::now() + kPatience;
   std::unique_lock lock(mutex_);

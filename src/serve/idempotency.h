@@ -17,6 +17,8 @@
 
 namespace partita::serve {
 
+Result<void> check_idempotency_key(const std::string& key);
+
 class Idempotency {
  public:
   explicit Idempotency(const Clock& clock) : clock_(clock) {}

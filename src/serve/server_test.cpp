@@ -70,6 +70,8 @@ TEST(Server, refuses_what_is_wrong) {
   EXPECT_THAT(running.ask("PUT", "/v1/leases", kLease),
               AllOf(is(405), problem, HasSubstr("Allow: GET, HEAD, POST\r\n")));
   EXPECT_THAT(running.ask("TRACE", "/v1/gpus"), AllOf(is(405), problem));
+  EXPECT_THAT(running.ask("QUERY", "/v1/gpus?x=1"), AllOf(is(405), problem, HasSubstr("Allow: GET, HEAD\r\n")));
+  EXPECT_THAT(running.ask("POST", "/v1/leases", kLease, "Idempotency-Key: a b\r\n"), AllOf(is(400), problem));
   EXPECT_THAT(running.ask("POST", "/v1/leases", "{"), AllOf(is(400), problem, HasSubstr("\"invalid\"")));
   EXPECT_THAT(running.ask("POST", "/v1/leases", "{}"), AllOf(is(400), problem));
   EXPECT_THAT(running.ask("POST", "/v1/leases", R"({"requirement": {"profile": "9g.90gb"}})"),

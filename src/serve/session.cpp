@@ -107,6 +107,8 @@ std::optional<Response> Session::refuse_head(const Request& head, const Peer& pe
   const auto& route = *match_.route;
   if (route.access != Access::anyone)
     if (auto refusal = forbidden(route, caller_)) return refusal;
+  if (const auto key = head.header("idempotency-key"))
+    if (const auto good = check_idempotency_key(*key); !good) return problem(good.error());
   return wrong_body(route, head);
 }
 
@@ -136,9 +138,8 @@ Response Session::answer(const Request& request, const Peer& peer) {
     out = run(request, peer);
   } else if (auto before = shared_.idempotency.begin(who_, *key, request.path + '\n' + request.body); !before) {
     constexpr int kUnprocessable = 422;
-    const auto& error = before.error();
-    const bool other = error.code == ErrorCode::invalid && key->size() <= 255 && !key->empty();
-    out = problem(error, other ? std::optional(kUnprocessable) : std::nullopt);
+    const bool other = before.error().code == ErrorCode::invalid;
+    out = problem(before.error(), other ? std::optional(kUnprocessable) : std::nullopt);
   } else if (before->has_value()) {
     out = *std::move(*before);
     out.headers.emplace_back("Idempotent-Replayed", "true");
