@@ -71,9 +71,10 @@ struct QueueLimits {
 
 // Who goes now, and when the others do. `waiting` in order(). Each of the first ones gets the earliest time at which
 // there is room for all of its duration beside live leases and the room kept for those before it, so that nobody behind
-// it can delay it. As long as live leases end when they expire or before, and only newcomers of the end of the order
-// arrive, a Turn's `at` never becomes later from one call to the next, whatever is back-filled in between. An estimate
-// that depends on a lease without expiry is not known; its room is kept all the same from leases without expiry.
+// it can delay it. To be asked at each change and at the earliest `at`. As long as live leases end when they expire or
+// before, and only newcomers of the end of the order arrive, a Turn's `at` never becomes later from one call to the
+// next, whatever is back-filled in between. An estimate that depends on a lease without expiry is not known; its room
+// is kept all the same from leases without expiry.
 //
 // Costs about as many find_place() as there are expiries, for each request that gets room kept: when the first in order
 // can be served, find_place() alone is the quicker question.

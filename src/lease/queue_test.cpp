@@ -170,7 +170,9 @@ class Simulation {
   // What expires next, or some lease's early end before that.
   void end_next() {
     if (held_.empty()) return;
-    const Time next = std::ranges::min_element(held_, {}, &Held::expires)->expires.value();
+    Time next = std::ranges::min_element(held_, {}, &Held::expires)->expires.value();
+    for (const auto& one : waiting_)
+      if (one.reserved) next = std::min(next, one.reserved->at);
     if (chance(40)) {
       now_ = std::min(now_ + std::chrono::minutes(draw(0, 30)), next);
       held_[static_cast<std::size_t>(draw(0, static_cast<int>(held_.size())))].expires = now_;

@@ -40,6 +40,11 @@ Time end_of(const Waiting& request, Time from) {
   return request.duration && from < kFar ? from + *request.duration : Time::max();
 }
 
+// Can these two never be on one GPU at once, wherever they are?
+bool exclude(const plan::GeometryProfile& a, const plan::GeometryProfile& b) {
+  return (a.me && b.me) || (a.me_all && !b.no_me) || (b.me_all && !a.no_me);
+}
+
 // Two with +me after each other are no more in the way than one: the second counts as one without.
 int counted_as(const Gpu& gpu, const plan::Geometry& geometry, const auto& slot) {
   const auto& profiles = geometry.profiles();
@@ -92,10 +97,16 @@ std::size_t Timeline::gpu_at(const std::string& uuid) const {
 void Timeline::occupy(Gpu& gpu, Slot slot) {
   if (!slot.start || !gpu.board) return;
   const auto& geometry = geometries_.of(gpu.board);
+  const auto& profiles = geometry.profiles();
+  // Idle ones must go with what is to come, or they would seem to serve as they are.
+  std::erase_if(gpu.instances, [&](const GpuInstance& live) {
+    return !live.pinned() && !(live.profile == slot.profile && live.placement.start == *slot.start) &&
+           exclude(profiles[static_cast<std::size_t>(live.profile)], profiles[static_cast<std::size_t>(slot.profile)]);
+  });
   slot.profile = counted_as(gpu, geometry, slot);
   const auto mask = geometry.units_of(slot.profile, *slot.start);
   const auto media = [&](int profile) {
-    const auto& p = geometry.profiles()[static_cast<std::size_t>(profile)];
+    const auto& p = profiles[static_cast<std::size_t>(profile)];
     return std::tuple(p.me, p.me_all, p.no_me);
   };
   bool covered = false;
@@ -113,7 +124,7 @@ void Timeline::occupy(Gpu& gpu, Slot slot) {
   if (covered) return;
   GpuInstance instance;
   instance.profile = slot.profile;
-  instance.placement = {*slot.start, geometry.profiles()[static_cast<std::size_t>(slot.profile)].size};
+  instance.placement = {*slot.start, profiles[static_cast<std::size_t>(slot.profile)].size};
   instance.pins.push_back({Pin::Reason::leased, ""});
   gpu.instances.push_back(std::move(instance));
 }
