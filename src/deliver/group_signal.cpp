@@ -23,7 +23,7 @@ constexpr int kMostRounds = 1000;
 
 bool is_frozen(const SignalledGroup& group) {
   if (group.unified) return read_control(*group.unified / "cgroup.events").contains("frozen 1");
-  return trim(read_control(*group.freezer / "freezer.state")) == "FROZEN";
+  return group.freezer && trim(read_control(*group.freezer / "freezer.state")) == "FROZEN";
 }
 
 int ask_to_freeze(const SignalledGroup& group) {
