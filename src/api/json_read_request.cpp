@@ -78,6 +78,8 @@ DemandRequest read_demand(const Members& in) {
 Wanted read_wanted(const Members& in) {
   const auto kind = chosen(in, {"mig_parted", "checkpoint", "demand"});
   const auto file = in.text("file");
+  for (const auto* key : {"label", "lines"})
+    if (kind != "mig_parted" && in.has(key)) in.wrong(key, "nothing: it belongs to mig_parted");
   if (kind == "mig_parted") return read_layout(in, file);
   if (kind == "checkpoint") return read_checkpoint_text(in, file);
   if (kind == "demand") return read_demand(in);

@@ -26,6 +26,13 @@ std::string data_lines(const std::string& text) {
   return out;
 }
 
+Result<std::int64_t> event_number(const std::string& text) {
+  std::int64_t out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error == std::errc{} && end == text.data() + text.size() && out >= 0) return out;
+  return fail(ErrorCode::invalid, "Last-Event-ID: expected the number of an event, found " + quote(text));
+}
+
 // Asks for events as they come, and says something every fifteen seconds, so that both sides see a lost connection.
 void stream_events(api::Node& node, api::EventQuery query, Sink& sink) {
   constexpr std::chrono::milliseconds kSlice{500};
@@ -60,6 +67,8 @@ Result<Response> get_events(const Call& call) {
   wanted.limit = static_cast<int>(query.number("limit", kMostEvents, 1, kMostEvents));
   wanted.wait = std::chrono::milliseconds(query.number("wait_ms", 0, 0, kLongestWaitMs));
   TRY_VOID(query.end());
+  const auto last = call.request.header("last-event-id");
+  const auto last_number = last && !last->empty() ? TRY(event_number(*last)) : wanted.after;
   Response out;
   if (!call.request.accepts("text/event-stream")) {
     std::shared_ptr<void> held;
@@ -67,11 +76,7 @@ Result<Response> get_events(const Call& call) {
     out.body = api::to_json(TRY(call.service.node.events(wanted)));
     return out;
   }
-  if (const auto last = call.request.header("last-event-id")) {
-    const auto [end, error] = std::from_chars(last->data(), last->data() + last->size(), wanted.after);
-    if (error != std::errc{} || end != last->data() + last->size() || wanted.after < 0)
-      return fail(ErrorCode::invalid, "Last-Event-ID: expected the number of an event");
-  }
+  wanted.after = last_number;
   auto held = TRY(call.service.streams.enter(call.who));
   out.type = "text/event-stream";
   out.headers.emplace_back("Cache-Control", "no-store");
