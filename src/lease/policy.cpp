@@ -119,10 +119,7 @@ Quota quota_of_user(const Policy& policy, const std::string& user, bool administ
           usage_of(usages.users, user)};
 }
 
-std::optional<Quota> quota_of_group(const Policy& policy, const std::string& group, const Usages& usages) {
-  const auto found = policy.groups.find(group);
-  if (found == policy.groups.end()) return std::nullopt;
-  const Limit& limit = found->second;
+Quota quota_of_group(const std::string& group, const Limit& limit, const Usages& usages) {
   return Quota{true,
                group,
                {as_amount(key(&limit, &Limit::partitions, &LimitLines::partitions)),
@@ -219,7 +216,8 @@ std::vector<Quota> quotas_of(const Policy& policy, const api::Caller& caller, co
   std::vector<Quota> quotas{quota_of_user(policy, caller.name, caller.administrator, usages)};
   if (caller.administrator) return quotas;
   for (const auto& group : caller.groups)
-    if (auto quota = quota_of_group(policy, group, usages)) quotas.push_back(std::move(*quota));
+    if (const auto limit = policy.groups.find(group); limit != policy.groups.end())
+      quotas.push_back(quota_of_group(group, limit->second, usages));
   return quotas;
 }
 
@@ -291,7 +289,7 @@ std::vector<api::QuotaRow> explain(const Policy& policy, const api::Caller& call
     for (const auto& [name, usage] : usages.users) users.try_emplace(name, false);
     for (const auto& [name, administrator] : users)
       quotas.push_back(quota_of_user(policy, name, administrator, usages));
-    for (const auto& [name, limit] : policy.groups) quotas.push_back(*quota_of_group(policy, name, usages));
+    for (const auto& [name, limit] : policy.groups) quotas.push_back(quota_of_group(name, limit, usages));
   } else {
     quotas = quotas_of(policy, caller, usages);
   }

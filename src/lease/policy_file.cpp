@@ -16,6 +16,7 @@ using std::chrono::milliseconds;
 
 constexpr YamlLimits kYaml{.max_bytes = 4u << 20, .max_nodes = 200'000, .max_depth = 8};
 constexpr int kMost = 1'000'000;
+constexpr milliseconds kShortest = std::chrono::seconds(1);
 constexpr std::string_view kKeys[] = {"partitions", "compute-slices", "memory",
                                       "longest",    "default",        "highest-priority"};
 
@@ -63,7 +64,6 @@ Result<void> read_key(const YamlPlace& place, const YamlNode& node, std::string_
 }
 
 Result<Limit> read_limit(const YamlPlace& place, const YamlNode& node) {
-  constexpr milliseconds kShortest = std::chrono::seconds(1);
   const auto as_length = [](const YamlPlace& at, const YamlNode& n) { return as_duration(at, n, kShortest); };
   TRY_VOID(require_keys(place, node, {}, kKeys));
   if (node.members.empty()) return yaml_fail(place, node, "expected limits, found none; leave it out");

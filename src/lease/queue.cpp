@@ -17,7 +17,7 @@ class Planner {
           std::size_t reserving)
       : timeline_(timeline), state_(state), waiting_(waiting), now_(now), reserving_(reserving) {
     for (std::size_t i = 0; i < waiting.size() && i < reserving; ++i)
-      if (const auto& kept = waiting[i].reserved; kept && fits_count(waiting[i]))
+      if (const auto* kept = kept_for(waiting[i]))
         timeline.keep(waiting[i].id, waiting[i], std::max(kept->at, now), kept->places);
   }
 
@@ -28,8 +28,10 @@ class Planner {
   }
 
  private:
-  bool fits_count(const Waiting& request) const {
-    return request.reserved && request.reserved->places.size() == static_cast<std::size_t>(std::max(request.count, 0));
+  static const Reservation* kept_for(const Waiting& request) {
+    const auto& kept = request.reserved;
+    const auto count = static_cast<std::size_t>(std::max(request.count, 0));
+    return kept && kept->places.size() == count ? &*kept : nullptr;
   }
 
   Turn turn(std::size_t i) {
@@ -37,7 +39,7 @@ class Planner {
     Turn turn;
     turn.id = request.id;
     const bool reserves = i < reserving_;
-    const bool had_room = reserves && fits_count(request);
+    const Reservation* had_room = reserves ? kept_for(request) : nullptr;
     if (reserves) timeline_.drop(request.id);
     if (request.requirement.same_gpu_as && !request.same_gpu) return turn;  // that lease has no GPU now
     const auto shapes = shapes_of(state_, request.requirement, request.same_gpu);
@@ -48,8 +50,8 @@ class Planner {
       ignored.push_back(waiting_[j].id);
 
     auto room = timeline_.room(request, *shapes, now_, ignored);
-    if (room.empty() && had_room && request.reserved->at <= now_)
-      room = timeline_.room(request, *shapes, now_, ignored, &request.reserved->places);
+    if (room.empty() && had_room && had_room->at <= now_)
+      room = timeline_.room(request, *shapes, now_, ignored, &had_room->places);
     if (!room.empty()) {
       turn.at = now_;
       turn.now = timeline_.start(request, *shapes, places_of(room));
@@ -64,23 +66,24 @@ class Planner {
   }
 
   std::optional<Reservation> earliest(const Waiting& request, const Shapes& shapes,
-                                      const std::vector<Timeline::Owner>& ignored, bool had_room) {
+                                      const std::vector<Timeline::Owner>& ignored, const Reservation* had_room) {
     const auto try_at = [&](Time at) { return timeline_.room(request, shapes, at, ignored); };
-    const auto before = had_room ? std::optional(std::max(request.reserved->at, now_)) : std::nullopt;
+    const Time before = had_room ? std::max(had_room->at, now_) : Time::max();
     auto times = timeline_.ends(kFar);
-    if (before) std::erase_if(times, [&](Time at) { return at >= *before; });
+    std::erase_if(times, [&](Time at) { return at >= before; });
     if (!timeline_.anything_later()) {
       const auto first = std::ranges::partition_point(times, [&](Time at) { return try_at(at).empty(); });
       times.erase(times.begin(), first);
     }
     for (const Time at : times)
       if (const auto choices = try_at(at); !choices.empty()) return reservation(at, choices);
-    if (!before) return std::nullopt;
-    if (auto choices = timeline_.room(request, shapes, *before, ignored, &request.reserved->places); !choices.empty())
-      return reservation(*before, choices);
+    if (!had_room) return std::nullopt;
+    if (auto choices = timeline_.room(request, shapes, before, ignored, &had_room->places); !choices.empty())
+      return reservation(before, choices);
     // The room was taken by a renewal or a newcomer before it: anew, from scratch.
     for (const Time at : timeline_.ends(kFar))
-      if (const auto choices = try_at(at); at >= *before && !choices.empty()) return reservation(at, choices);
+      if (at >= before)
+        if (const auto choices = try_at(at); !choices.empty()) return reservation(at, choices);
     return std::nullopt;
   }
 

@@ -152,7 +152,7 @@ class Explainer {
                        who->expires.value_or(Time::max())});
     }
     for (const auto& tier : shapes_.tiers)
-      if (tier.on_gpu[g]) ways_of(gpu, tier.on_gpu[g]->profile, first);
+      if (const Shape* shape = tier.on(g)) ways_of(gpu, shape->profile, first);
   }
 
   void whole_way(const Gpu& gpu, Way way) {

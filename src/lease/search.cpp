@@ -84,14 +84,16 @@ class Searcher {
     std::optional<Rank> best;
     std::size_t gpu = 0;
     const GpuInstance* instance = nullptr;
+    const Shape* wanted = nullptr;
     for (std::size_t g = 0; g < state_.gpus.size(); ++g) {
-      if (!usable_[g] || !tier.on_gpu[g]) continue;
+      const Shape* shape = tier.on(g);
+      if (!usable_[g] || !shape) continue;
       const Gpu& here = state_.gpus[g];
       const int pinned = units(here, true);
       const int all = units(here, false);
       for (const auto& live : here.instances) {
         const int start = live.placement.start;
-        if (live.pinned() || !serves(live, *tier.on_gpu[g])) continue;
+        if (live.pinned() || !serves(live, *shape)) continue;
         if (requirement_.start && *requirement_.start != start) continue;
         const Rank rank{pinned, all, pinned_around(here, start, 2), pinned_around(here, start, 4), start};
         // Of equal GPUs the first.
@@ -101,10 +103,11 @@ class Searcher {
         best = rank;
         gpu = g;
         instance = &live;
+        wanted = shape;
       }
     }
-    if (!instance) return std::nullopt;
-    Choice choice = chosen(gpu, *tier.on_gpu[gpu], instance->placement.start);
+    if (!instance || !wanted) return std::nullopt;
+    Choice choice = chosen(gpu, *wanted, instance->placement.start);
     for (const auto& live : state_.gpus[gpu].instances)
       choice.plan.result.push_back({live.profile, live.placement.start});
     std::ranges::sort(choice.plan.result, {}, &Placed::start);
@@ -127,6 +130,7 @@ class Searcher {
 
   struct Cut {
     std::size_t gpu = 0;
+    const Shape* shape = nullptr;
     int start = 0;
     std::vector<std::size_t> gone;  // idle instances, by position
     int compute_gone = 0;
@@ -141,15 +145,14 @@ class Searcher {
       std::optional<Rank> best_rank;
       for (const auto& cut : cuts) {
         const Gpu& gpu = state_.gpus[cut.gpu];
-        const Rank rank{closed_by(cut, *tier.on_gpu[cut.gpu]), -units(gpu, true), -units(gpu, false),
-                        static_cast<int>(cut.gpu)};
+        const Rank rank{closed_by(cut), -units(gpu, true), -units(gpu, false), static_cast<int>(cut.gpu)};
         // Of equal places the highest start, as plan::fit does.
         if (best_rank && rank > *best_rank) continue;
         best_rank = rank;
         best = &cut;
       }
     }
-    return TRY(written(*best, *tier.on_gpu[best->gpu]));
+    return TRY(written(*best));
   }
 
   // Places that destroy the fewest GPU instances, then the fewest compute instances; starts ascend within a GPU.
@@ -157,17 +160,18 @@ class Searcher {
     std::vector<Cut> cuts;
     const auto cost = [](const Cut& cut) { return std::pair(cut.gone.size(), cut.compute_gone); };
     for (std::size_t g = 0; g < state_.gpus.size(); ++g) {
-      if (!usable_[g] || !tier.on_gpu[g]) continue;
+      const Shape* shape = tier.on(g);
+      if (!usable_[g] || !shape) continue;
       const Gpu& gpu = state_.gpus[g];
       const Geometry& geometry = geometries_.of(gpu.board);
-      for (const auto& place : geometry.profiles()[static_cast<std::size_t>(tier.on_gpu[g]->profile)].placements) {
+      for (const auto& place : geometry.profiles()[static_cast<std::size_t>(shape->profile)].placements) {
         if (requirement_.start && *requirement_.start != place.start) continue;
-        auto gone = in_the_way(gpu, geometry, {tier.on_gpu[g]->profile, place.start});
+        auto gone = in_the_way(gpu, geometry, {shape->profile, place.start});
         if (!gone) continue;
-        Cut cut{g, place.start, std::move(*gone), 0};
+        Cut cut{g, shape, place.start, std::move(*gone), 0};
         for (const auto i : cut.gone) cut.compute_gone += static_cast<int>(gpu.instances[i].compute.size());
         for (const auto& live : gpu.instances)
-          if (live.profile == tier.on_gpu[g]->profile && live.placement.start == place.start)
+          if (live.profile == shape->profile && live.placement.start == place.start)
             cut.compute_gone += static_cast<int>(live.compute.size());
         if (!cuts.empty() && cost(cuts.front()) < cost(cut)) continue;
         if (!cuts.empty() && cost(cut) < cost(cuts.front())) cuts.clear();
@@ -178,7 +182,7 @@ class Searcher {
   }
 
   // How many placements of the node it closes.
-  int closed_by(const Cut& cut, const Shape& shape) {
+  int closed_by(const Cut& cut) {
     const Gpu& gpu = state_.gpus[cut.gpu];
     std::vector<Placed> before, after;
     for (std::size_t i = 0; i < gpu.instances.size(); ++i) {
@@ -186,7 +190,7 @@ class Searcher {
       before.push_back(at);
       if (std::ranges::find(cut.gone, i) == cut.gone.end()) after.push_back(at);
     }
-    const Placed added{shape.profile, cut.start};
+    const Placed added{cut.shape->profile, cut.start};
     if (std::ranges::find(after, added) == after.end()) after.push_back(added);
     return open(gpu, std::move(before)) - open(gpu, std::move(after));
   }
@@ -199,7 +203,8 @@ class Searcher {
   }
 
   // As steps: the transition of the GPU without all that stays as it is.
-  Result<std::optional<Choice>> written(const Cut& cut, const Shape& shape) {
+  Result<std::optional<Choice>> written(const Cut& cut) {
+    const Shape& shape = *cut.shape;
     const Gpu& gpu = state_.gpus[cut.gpu];
     Choice choice = chosen(cut.gpu, shape, cut.start);
     Gpu part;

@@ -22,6 +22,7 @@ struct Tier {
   int compute_slices = 0;
   Bytes memory;
   std::vector<std::optional<Shape>> on_gpu;
+  const Shape* on(std::size_t gpu) const { return on_gpu[gpu] ? &*on_gpu[gpu] : nullptr; }
 };
 
 struct Shapes {
