@@ -10,8 +10,8 @@
 namespace partita::study {
 namespace {
 
-// Open tenants that together fill 70 % of one server.
-Scenario shared(Sharing sharing, int tenants) {
+// Open tenants that together fill 70 % of one server. `gpu_share`: of a step that is GPU time; the rest is its host's.
+Scenario shared(Sharing sharing, int tenants, double gpu_share = 1) {
   Scenario s;
   s.servers.push_back({.name = "gpu", .sharing = sharing});
   for (int i = 0; i < tenants; ++i) {
@@ -19,7 +19,8 @@ Scenario shared(Sharing sharing, int tenants) {
     t.name = fmt::format("t{}", i);
     t.arrivals.kind = Arrivals::Kind::poisson;
     t.arrivals.rate_per_s = 70.0 / tenants * (sharing == Sharing::vgpu_equal_share ? 0.8 : 1);
-    t.service.batch_s = {0.01};
+    t.service.batch_s = {0.01 / gpu_share};
+    if (gpu_share < 1) t.service.gpu_s = {0.01};
     t.service.variation = 1;
     s.tenants.push_back(t);
   }
@@ -27,8 +28,8 @@ Scenario shared(Sharing sharing, int tenants) {
   return s;
 }
 
-void simulate_shared(benchmark::State& state, Sharing sharing) {
-  const auto scenario = shared(sharing, static_cast<int>(state.range(0)));
+void simulate_shared(benchmark::State& state, Sharing sharing, double gpu_share = 1) {
+  const auto scenario = shared(sharing, static_cast<int>(state.range(0)), gpu_share);
   std::int64_t events = 0;
   for (auto _ : state) events += static_cast<std::int64_t>(simulate(scenario).value().events);
   state.SetItemsProcessed(events);  // events per second
@@ -37,6 +38,13 @@ BENCHMARK_CAPTURE(simulate_shared, exclusive, Sharing::exclusive)->Arg(1)->Arg(7
 BENCHMARK_CAPTURE(simulate_shared, time_slice, Sharing::time_slice)->Arg(7)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(simulate_shared, mps, Sharing::mps)->Arg(1)->Arg(7)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(simulate_shared, equal_share, Sharing::vgpu_equal_share)->Arg(7)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(simulate_shared, time_slice_half_host, Sharing::time_slice, 0.5)
+    ->Arg(7)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(simulate_shared, mps_half_host, Sharing::mps, 0.5)->Arg(7)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(simulate_shared, equal_share_half_host, Sharing::vgpu_equal_share, 0.5)
+    ->Arg(7)
+    ->Unit(benchmark::kMillisecond);
 
 // Seven MIG instances of one GPU with batching, closed loops, and neighbours that slow each other.
 void simulate_mig_layout(benchmark::State& state) {

@@ -325,9 +325,10 @@ TEST_F(Study, WrongFilesAreRefusedWithPlaceAndReason) {
   EXPECT_THAT(refused("[]"), HasSubstr("own.yaml"));
   EXPECT_THAT(refused("title: x\nquestion: y\nkind: predictions\njob: {workload: resnet5O}\nplaces: [{board: gb10}]\n"),
               AllOf(HasSubstr("own.yaml:4"), HasSubstr("resnet50")));
-  // A board of which no peak is known: never a silent number.
-  EXPECT_THAT(refused("title: x\nquestion: y\nkind: predictions\njob: {workload: resnet50}\nplaces: [{board: gb10}]\n"),
-              HasSubstr("gb10"));
+  // A precision of which the board has no peak: never a silent number.
+  EXPECT_THAT(refused("title: x\nquestion: y\nkind: predictions\njob: {workload: resnet50, convolution: fp8}\n"
+                      "places: [{board: gb10}]\n"),
+              HasSubstr("board gb10: no peak rate is known for fp8"));
 }
 
 TEST_F(Study, ChangesMustBePossible) {
