@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <ctime>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <random>
@@ -53,10 +53,10 @@ class World {
     options.cdi_folder = memory_ / "cdi";
     options.reset_command = {PARTITA_RESET_PROGRAM, node.name, "{bus-id}"};
     daemon = value(node::open_daemon(catalog_, clock_, options, disk_ / "socket"));
-    const auto file = value(
-        layout::read_mig_parted("version: v1\nmig-configs:\n  on:\n    - {devices: all, mig-enabled: true, "
-                                "mig-devices: {\"1g.5gb\": 7}}\n",
-                                "bench"));
+    const auto file =
+        value(layout::read_mig_parted("version: v1\nmig-configs:\n  on:\n    - {devices: all, mig-enabled: true, "
+                                      "mig-devices: {\"1g.5gb\": 7}}\n",
+                                      "bench"));
     SilentProgress silent;
     value(daemon->apply({administrator(), api::LayoutRequest{*value(file.label("on")), "bench"}, {}}, silent));
   }

@@ -152,36 +152,30 @@ void Handover::happened(const char* what) const {
   if (options_.on_event) options_.on_event(what);
 }
 
-namespace {
-
-// Capability nodes of a grant with their files: the GPU instance's first, then one per compute instance.
-std::vector<std::filesystem::path> capability_paths(const api::Grant& grant) {
-  std::vector<std::filesystem::path> paths;
+std::vector<deliver::CapabilityNode> Handover::capability_nodes(const api::Grant& grant) const {
+  std::vector<deliver::CapabilityNode> nodes;
+  if (!gives_permissions()) return nodes;
+  std::vector<std::filesystem::path> paths;  // the GPU instance's first, then one per compute instance
   for (const api::DeviceNode& node : grant.nodes)
-    if (node.capability) paths.emplace_back(node.path);
-  return paths;
+    if (node.capability) paths.push_back(below_root(node.path));
+  const int minor = grant.nodes.front().minor;
+  for (const api::GrantedDevice& device : grant.devices) {
+    if (!device.gpu_instance) continue;
+    if (nodes.empty())
+      nodes.push_back({paths.at(nodes.size()), access_file(minor, *device.gpu_instance, std::nullopt)});
+    if (device.compute_instance)
+      nodes.push_back({paths.at(nodes.size()), access_file(minor, *device.gpu_instance, device.compute_instance)});
+  }
+  return nodes;
 }
 
-}  // namespace
-
 Result<void> Handover::give(LeaseRecord& record) {
-  const api::Grant& grant = *record.lease.grant;
+  const std::vector<deliver::CapabilityNode> nodes = capability_nodes(*record.lease.grant);
+  const uid_t uid = record.lease.holder.uid;
   record.given.clear();
-  if (gives_permissions()) {
-    std::vector<deliver::CapabilityNode> nodes;
-    std::size_t at = 0;
-    const auto paths = capability_paths(grant);
-    const int minor = grant.nodes.front().minor;
-    for (const api::GrantedDevice& device : grant.devices) {
-      if (!device.gpu_instance) continue;
-      if (nodes.empty())
-        nodes.push_back({below_root(paths.at(at++).native()), access_file(minor, *device.gpu_instance, std::nullopt)});
-      if (device.compute_instance)
-        nodes.push_back(
-            {below_root(paths.at(at++).native()), access_file(minor, *device.gpu_instance, device.compute_instance)});
-    }
-    if (!nodes.empty()) TRY_VOID(deliver::give(nodes, record.lease.holder.uid, group_of(record.lease.holder.uid)));
-    record.given = std::move(nodes);
+  if (!nodes.empty()) {
+    TRY_VOID(deliver::give(nodes, uid, group_of(uid)));
+    record.given = nodes;
     happened("give");
   }
   if (auto written = write_cdi(record); !written) {

@@ -28,6 +28,8 @@ class Handover {
 
   // What the holder gets, read from the live GPU.
   Result<api::Grant> grant_of(const layout::Gpu& gpu, const LeasePlace& place);
+  // Those of its nodes that owner and mode guard.
+  std::vector<deliver::CapabilityNode> capability_nodes(const api::Grant& grant) const;
   // Permissions to the holder, the CDI file written; again: makes them anew. Nothing is left when it fails.
   Result<void> give(LeaseRecord& record);
   // The CDI file alone, because a device is called otherwise now.
@@ -63,6 +65,7 @@ class Handover {
   Result<api::DeviceNode> capability(const layout::Gpu& gpu, int gi, std::optional<int> ci);
   std::filesystem::path below_root(std::string_view path) const;
   std::filesystem::path access_file(int minor, int gi, std::optional<int> ci) const;
+  std::vector<int> near_processors(std::string_view bus_id) const;
   gid_t group_of(uid_t uid);
   bool gives_permissions() const;
   void happened(const char* what) const;

@@ -4,6 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+#include <fstream>
+
+#include "base/text.h"
 
 #include "node/handover.h"
 
@@ -46,12 +50,35 @@ Result<void> Handover::confine(const LeaseRecord& record, pid_t pid) {
   }
   deliver::Filter filter{majors().guarded, {}};
   for (const api::DeviceNode& node : record.lease.grant->nodes) filter.allowed.push_back({node.major, node.minor});
-  TRY_VOID((*confinement)->prepare(record.lease.name, filter, {}));
+  const deliver::Limits limits{record.lease.host_limits.cpus, record.lease.host_limits.memory,
+                               near_processors(record.lease.grant->devices.front().pci_bus_id)};
+  TRY_VOID((*confinement)->prepare(record.lease.name, filter, limits));
   groups_.insert(record.lease.name);
   happened("prepare");
   TRY_VOID((*confinement)->add(record.lease.name, pid));
   happened("confine");
   return {};
+}
+
+// The processors of the GPU's NUMA node, as the kernel lists them: "0-31,64-95"; empty where it does not tell.
+std::vector<int> Handover::near_processors(std::string_view bus_id) const {
+  if (options_.emulated) return {};  // its GPUs hang on no bus of this machine
+  std::string address = lower(bus_id);
+  if (address.size() > 12) address.erase(0, address.size() - 12);  // the kernel writes four digits of domain
+  std::ifstream file(below_root("/sys/bus/pci/devices/" + address + "/local_cpulist"));
+  std::string list;
+  std::getline(file, list);
+  std::vector<int> processors;
+  for (const std::string& range : split(list, ',')) {
+    int first = 0, last = 0;
+    const char* const end = range.data() + range.size();
+    const auto read = std::from_chars(range.data(), end, first);
+    if (read.ec != std::errc{}) continue;
+    last = first;
+    if (read.ptr != end) std::from_chars(read.ptr + 1, end, last);
+    for (int n = first; n <= last && n < 8192; ++n) processors.push_back(n);
+  }
+  return processors;
 }
 
 Result<std::vector<pid_t>> Handover::processes(std::string_view lease) {

@@ -52,6 +52,7 @@ Result<void> Keeper::serve_once(std::span<LeaseCall* const> calls, bool tick) {
   now_ = parts_.clock.now();
   TRY_VOID(look());
   settle(tick);
+  room_changed_ |= tick;  // processes of others may have ended
   for (LeaseCall* call : calls) begin(*call);
   for (int attempt = 1;; ++attempt) {
     place_all();

@@ -22,6 +22,7 @@
 #include "driver/driver.h"
 #include "lease/choose.h"
 #include "lease/policy.h"
+#include "lease/queue.h"
 #include "node/book.h"
 #include "node/context.h"
 #include "node/handover.h"
@@ -31,7 +32,6 @@
 #include "node/node.h"
 #include "node/planner.h"
 #include "node/recover.h"
-#include "plan/geometry.h"
 
 namespace partita::node {
 
@@ -124,9 +124,15 @@ class Keeper {
   Result<void> check_quota(const api::Caller& caller, std::int64_t without, const lease::Usage& wanted);
   Result<void> check_idle(const LeaseRecord& record);
 
-  // keeper_place.cpp
+  // keeper_queue.cpp
   void place_all();
-  bool may_pass(const LeaseRecord& record) const;
+  std::vector<std::int64_t> order() const;
+  void plan_rest(const std::vector<std::int64_t>& turns, bool only_new);
+  Result<void> take_turn(const lease::Turn& turn);
+  std::vector<lease::Held> held() const;
+
+  // keeper_place.cpp
+  Error reason(const LeaseRecord& record);
   Result<void> place(std::int64_t bundle);
   Result<void> place_one(LeaseRecord& record);
   Result<lease::Constraints> constraints_of(const LeaseRecord& record);
@@ -135,7 +141,6 @@ class Keeper {
   void put_back(LeaseRecord& record, LeaseRecord before);
   void pin(const LeaseRecord& record);
   void unpin(const LeaseRecord& record);
-  const plan::Geometry& geometry(const std::shared_ptr<const catalog::Board>& board);
 
   // keeper_cut.cpp
   Result<bool> cut(bool last);
@@ -168,6 +173,7 @@ class Keeper {
   Result<void> cut_again(const std::vector<std::int64_t>& lost);
   Result<void> remove_leftovers();
   std::optional<std::string> gone(const LeaseRecord& record);
+  void remember_grant(LeaseRecord& record);
 
   Parts parts_;
   const std::string own_command_ = own_command();
@@ -188,8 +194,6 @@ class Keeper {
   // Of the group that is being served.
   std::map<std::int64_t, Pending> pending_;  // by bundle
   std::map<std::string, Cut> cuts_;          // by GPU
-  std::vector<std::int64_t> blocked_;        // of this group's turn: older requests that wait on
-  std::vector<api::Requirement> full_;       // requirements that found no room in this turn
   std::set<std::string> closed_;             // idle instances that are root's alone
   std::set<std::int64_t> changed_;
   std::vector<std::int64_t> dropped_;
@@ -197,10 +201,10 @@ class Keeper {
   std::vector<api::Event> events_;
   std::vector<std::string> served_users_;
 
+  lease::Geometries geometries_;
+  std::map<std::int64_t, lease::Reservation> reserved_;  // room kept for those that wait, by bundle
   std::vector<LeaseRecord> told_ended_;
   std::vector<api::Event> told_events_;
-  std::map<const catalog::Board*, std::pair<std::shared_ptr<const catalog::Board>, std::unique_ptr<plan::Geometry>>>
-      geometries_;
 };
 
 }  // namespace partita::node

@@ -70,6 +70,7 @@ Result<void> Keeper::ask(LeaseCall& call) {
   record.lease.requirement = request.requirement;
   record.lease.priority = request.priority;
   record.lease.labels = request.labels;
+  record.lease.host_limits = request.host_limits;
   record.lease.asked = now_;
   record.groups = request.caller.groups;
   record.quota_slices = size.compute_slices;
@@ -163,7 +164,8 @@ Result<void> Keeper::renew(LeaseCall& call, LeaseRecord& record) {
   record.warned = false;
   record.lease.expires.reset();
   if (record.duration && record.lease.granted) record.lease.expires = now_ + *record.duration;
-  event("lease.renewed", record.lease.name, record.duration ? "for " + partita::to_string(*record.duration) : "until released");
+  event("lease.renewed", record.lease.name,
+        record.duration ? "for " + partita::to_string(*record.duration) : "until released");
   changed(record);
   return {};
 }

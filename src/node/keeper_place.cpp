@@ -4,37 +4,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "lease/queue.h"
 #include "node/keeper.h"
 #include "plan/transition.h"
 
 namespace partita::node {
 
 using State = api::LeaseState;
-
-// Each waiting request has its turn, in the queue's order.
-void Keeper::place_all() {
-  std::vector<lease::Waiting> waiting;
-  for (const auto& [id, record] : book_.live()) {
-    if (record.lease.state != State::waiting || id != record.bundle) continue;
-    if (!queues_ && !pending_.contains(id)) continue;
-    waiting.push_back({id, record.lease.holder.user, record.lease.priority, record.lease.asked, record.duration});
-  }
-  if (waiting.empty()) return;
-  blocked_.clear();
-  full_.clear();
-  const bool only_new = !room_changed_;  // the others found no room before, and there is no more of it now
-  room_changed_ = false;
-  for (const std::int64_t id : lease::order(waiting, book_.served)) {
-    LeaseRecord& record = *book_.find(id);
-    const bool skip = (only_new && !pending_.contains(id)) || !may_pass(record);
-    if (skip) {
-      blocked_.push_back(id);
-      continue;
-    }
-    if (auto placed = place(id); !placed) refuse(id, placed.error());
-  }
-}
 
 // All of one request, or none.
 Result<void> Keeper::place(std::int64_t bundle) {
@@ -57,33 +32,43 @@ Result<void> Keeper::place(std::int64_t bundle) {
 }
 
 Result<void> Keeper::place_one(LeaseRecord& record) {
-  const api::Requirement& wanted = record.lease.requirement;
-  const auto same = [&](const api::Requirement& other) { return other == wanted; };
   const lease::Constraints constraints = TRY(constraints_of(record));
-  auto choice = lease::choose(state_, wanted, constraints);
-  if (!choice) {
-    if (choice.error().code == ErrorCode::no_space && std::ranges::none_of(full_, same)) full_.push_back(wanted);
-    return std::unexpected(std::move(choice).error());
-  }
-  TRY_VOID(take_choice(record, *choice));
-  const auto pending = pending_.find(record.bundle);
-  if (pending != pending_.end() && pending->second.before) TRY_VOID(handover_.take(record));
-  return {};
+  const auto choice = TRY(lease::find_place(state_, record.lease.requirement, constraints, geometries_));
+  if (!choice) return fail(ErrorCode::no_space, "");  // reason() says why
+  return take_choice(record, *choice);
+}
+
+// Why there is no place now for one lease of a request.
+Error Keeper::reason(const LeaseRecord& record) {
+  auto constraints = constraints_of(record);
+  if (!constraints) return std::move(constraints).error();
+  for (const auto& [id, other] : book_.live())
+    if (other.place && id != record.lease.id)
+      constraints->occupants.push_back(
+          {other.lease.name, other.place->gpu,
+           other.place->whole_gpu ? std::nullopt : std::optional(other.place->instance.start), other.lease.expires});
+  auto choice = lease::choose(state_, record.lease.requirement, *constraints, geometries_);
+  if (!choice) return std::move(choice).error();
+  if (book_.bundle(record.bundle).size() > 1)
+    return Error{ErrorCode::no_space, "there is room for some of the leases, not for all of them at once", {}};
+  return Error{ErrorCode::no_space, "there is room, but it is kept for requests that came before", {}};
 }
 
 Result<lease::Constraints> Keeper::constraints_of(const LeaseRecord& record) {
   lease::Constraints constraints;
+  const api::Requirement& wanted = record.lease.requirement;
   for (const auto& [gpu, error] : unfinished_) constraints.closed_gpus.push_back(gpu);
   for (const auto& [id, other] : book_.live()) {
     if (!other.place || id == record.lease.id) continue;
-    constraints.occupied_gpus.push_back(other.place->gpu);
+    if (wanted.exclusive_gpu) constraints.occupied_gpus.push_back(other.place->gpu);
     if (other.place->whole_gpu || other.lease.requirement.exclusive_gpu)
       constraints.closed_gpus.push_back(other.place->gpu);
   }
-  if (const auto& name = record.lease.requirement.same_gpu_as) {
-    const LeaseRecord* const other = book_.find(std::string_view(*name));
+  if (wanted.same_gpu_as) {
+    const LeaseRecord* const other = book_.find(std::string_view(*wanted.same_gpu_as));
     if (other == nullptr || !other->place)
-      return fail(ErrorCode::not_found, fmt::format("no lease {} has a partition: nothing can be on its GPU", *name));
+      return fail(ErrorCode::not_found,
+                  fmt::format("no lease {} has a partition: nothing can be on its GPU", *wanted.same_gpu_as));
     constraints.same_gpu = other->place->gpu;
   }
   return constraints;
@@ -95,7 +80,7 @@ Result<void> Keeper::take_choice(LeaseRecord& record, const lease::Choice& choic
   if (there == nullptr) return fail(ErrorCode::internal, fmt::format("{} is not on this node", choice.gpu));
   LeasePlace place{there->uuid, choice.whole_gpu, {}};
   if (choice.plan.changes()) {
-    auto after = TRY(plan::replay(*there, geometry(there->board), choice.plan.steps));
+    auto after = TRY(plan::replay(*there, geometries_.of(there->board), choice.plan.steps));
     Cut& cut = cuts_[there->uuid];
     if (cut.steps.empty()) cut.before = *there;
     there->instances = std::move(after);
@@ -114,10 +99,14 @@ Result<void> Keeper::take_choice(LeaseRecord& record, const lease::Choice& choic
   record.place = std::move(place);
   record.lease.recut = choice.plan.changes();
   record.lease.state = choice.plan.changes() ? State::cutting : State::granting;
+  record.lease.queue_position.reset();
+  record.lease.estimate.reset();
   record.lease.cause.clear();
   record.lease.cause_details = choice.warnings;
   changed(record);
   pin(record);
+  const auto pending = pending_.find(record.bundle);
+  if (pending != pending_.end() && pending->second.before) TRY_VOID(handover_.take(record));
   return {};
 }
 
@@ -134,7 +123,6 @@ void Keeper::refuse(std::int64_t bundle, const Error& error) {
   const bool only_full = error.code == ErrorCode::no_space || error.code == ErrorCode::busy;
   const bool resizes = pending.before && pending.before->lease.state != State::parked;
   if (only_full && queues_ && !no_wait && !resizes) {
-    blocked_.push_back(bundle);
     for (LeaseRecord* record : members) {
       if (record->told && record->lease.cause == error.message) continue;
       if (!record->told) event("lease.waiting", record->lease.name, error.message);
@@ -190,20 +178,6 @@ void Keeper::unpin(const LeaseRecord& record) {
   for (layout::GpuInstance& instance : there->instances)
     if (!record.place->whole_gpu && instance.placement.start == record.place->instance.start)
       std::erase_if(instance.pins, leased);
-}
-
-const plan::Geometry& Keeper::geometry(const std::shared_ptr<const catalog::Board>& board) {
-  auto& [kept, made] = geometries_[board.get()];
-  if (!made) {
-    kept = board;
-    made = std::make_unique<plan::Geometry>(*board);
-  }
-  return *made;
-}
-
-bool Keeper::may_pass(const LeaseRecord& record) const {
-  const auto same = [&](const api::Requirement& other) { return other == record.lease.requirement; };
-  return std::ranges::none_of(full_, same);
 }
 
 }  // namespace partita::node

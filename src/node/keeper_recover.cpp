@@ -46,7 +46,11 @@ Result<Recovered> Keeper::open(Progress& progress) {
   unfinished_.clear();
   for (const Unfinished& left : recovered.unfinished) unfinished_.insert_or_assign(left.gpu, left.error);
   room_changed_ = true;
-  if (dirty || !recovered.notes.empty()) TRY_VOID(reconcile(new_epoch));
+  state_ = TRY(read_node(context_));
+  if (dirty || !recovered.notes.empty())
+    TRY_VOID(reconcile(new_epoch));
+  else
+    for (auto& [id, record] : book_.live()) remember_grant(record);
   if (new_epoch)
     TRY_VOID(parts_.ledger.write("conduct", false, [&] { return leases_.store_conduct({false, context_.epoch}); }));
   return recovered;
@@ -68,9 +72,19 @@ std::optional<std::string> Keeper::gone(const LeaseRecord& record) {
   return fmt::format("{} was destroyed by someone else", place_text(*there, place));
 }
 
+// What the ledger does not keep, because it can be read from the node.
+void Keeper::remember_grant(LeaseRecord& record) {
+  if (!record.place || !holds_partition(record.lease.state)) return;
+  const layout::Gpu* const there = gpu(record.place->gpu);
+  if (there == nullptr || gone(record)) return;
+  if (auto grant = handover_.grant_of(*there, *record.place)) {
+    record.lease.grant = *std::move(grant);
+    record.given = handover_.capability_nodes(*record.lease.grant);
+  }
+}
+
 // Permissions, files and groups follow the leases again; leases follow what is there.
 Result<void> Keeper::reconcile(bool new_epoch) {
-  state_ = TRY(read_node(context_));
   std::vector<std::int64_t> ids, lost;
   for (const auto& [id, record] : book_.live()) ids.push_back(id);
   for (const std::int64_t id : ids) reconcile_lease(*book_.find(id), new_epoch, lost);
@@ -79,6 +93,8 @@ Result<void> Keeper::reconcile(bool new_epoch) {
   for (const std::int64_t id : ids)
     if (LeaseRecord* const record = book_.find(id); record != nullptr && record->lease.state == State::granting)
       if (auto granted = grant(*record); !granted) end(*record, granted.error().message);
+  context_.leased = book_.places(now_);
+  state_ = TRY(read_node(context_));
   TRY_VOID(refresh_names());
   TRY_VOID(remove_leftovers());
   TRY_VOID(close_idle());
@@ -88,8 +104,10 @@ Result<void> Keeper::reconcile(bool new_epoch) {
 void Keeper::reconcile_lease(LeaseRecord& record, bool new_epoch, std::vector<std::int64_t>& lost) {
   const auto& holder = record.lease.holder.process;
   if (!record.told) return end(record, "the node stopped before its caller was answered");
-  if (holder && !is_alive(*holder) && record.lease.state != State::releasing)
+  if (holder && !is_alive(*holder) && record.lease.state != State::releasing) {
+    remember_grant(record);
     return begin_end(record, fmt::format("its process, pid {}, ended", holder->pid), std::chrono::seconds(0));
+  }
   if (!record.place || !holds_partition(record.lease.state)) {
     if (record.lease.state != State::cutting && record.lease.state != State::granting) return;
     record.lease.state = State::waiting;
@@ -99,6 +117,8 @@ void Keeper::reconcile_lease(LeaseRecord& record, bool new_epoch, std::vector<st
   if (record.lease.state == State::releasing) {
     record.ending = record.lease.cause;
     if (why) return end(record, record.ending);
+    remember_grant(record);
+    (void)handover_.take(record);
     record.kill_at = now_;
     return;
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -18,7 +19,8 @@ constexpr std::string_view kColumns =
     "id, bundle, name, state, told, holder_kind, holder_uid, holder_user, holder_id, holder_pid, holder_start_time, "
     "holder_groups, profile, memory_bytes, sms, whole_gpu, bare, compute, gpu, start, board, exclusive_gpu, "
     "same_gpu_as, priority, quota_slices, quota_bytes, asked_ms, duration_ms, granted_ms, expires_ms, ended_ms, "
-    "warned, ended_number, cause, cause_details, recut, place_gpu, place_whole, place_profile, place_start, "
+    "warned, ended_number, cause, cause_details, recut, host_millicpus, "
+    "host_memory_bytes, place_gpu, place_whole, place_profile, place_start, "
     "place_compute";
 
 template <class T>
@@ -139,6 +141,8 @@ LeaseRecord record_of(const Row& row) {
   lease.cause = in.text();
   lease.cause_details = lines_of(in.text());
   lease.recut = in.flag();
+  if (const auto millicpus = in.maybe_number()) lease.host_limits.cpus = static_cast<double>(*millicpus) / 1000;
+  if (const auto bytes = in.maybe_number()) lease.host_limits.memory = Bytes{static_cast<std::uint64_t>(*bytes)};
   if (auto gpu = in.maybe_text()) {
     LeasePlace& place = record.place.emplace();
     place.gpu = *std::move(gpu);
@@ -190,7 +194,9 @@ Row row_of(const LeaseRecord& record, std::optional<std::int64_t> ended_number) 
              number(ended_number),
              lease.cause,
              lines(lease.cause_details),
-             number(lease.recut)};
+             number(lease.recut),
+             lease.host_limits.cpus ? number(std::llround(*lease.host_limits.cpus * 1000)) : Value{},
+             lease.host_limits.memory ? number(lease.host_limits.memory->value) : Value{}};
   if (record.place) {
     const LeasePlace& place = *record.place;
     for (Value value : {Value{place.gpu}, number(place.whole_gpu), number(place.instance.profile),

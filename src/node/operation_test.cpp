@@ -312,8 +312,7 @@ TEST(Ledger, OfANegativeVersionOrThatIsNoFileIsToldClearly) {
   EmulatedWorld world("a30x2");
   world.must_apply(world.cut("[0]", ""));
   const auto file = ledger_file(world.options);
-  ASSERT_TRUE(value(Database::open(file, Database::Access::write, kMigrations))
-                  .run("PRAGMA user_version = -1"));
+  ASSERT_TRUE(value(Database::open(file, Database::Access::write, kMigrations)).run("PRAGMA user_version = -1"));
   EXPECT_THAT(world.apply(world.cut("[0]", "")).error().message, HasSubstr("the database is damaged"));
   EXPECT_THAT(world.open()->status().error().message, HasSubstr("the database is damaged"));
   std::filesystem::remove(file);

@@ -63,7 +63,7 @@ CREATE TABLE operation_step (
   PRIMARY KEY (operation, ordinal)
 );
 )sql",
-                                                              R"sql(
+                                                                R"sql(
 -- Live leases and the latest ended ones. Lists (compute, groups, cause_details) have one entry per line.
 CREATE TABLE lease (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -102,6 +102,8 @@ CREATE TABLE lease (
   cause TEXT NOT NULL,
   cause_details TEXT NOT NULL,
   recut INTEGER NOT NULL,
+  host_millicpus INTEGER,
+  host_memory_bytes INTEGER,
   place_gpu TEXT,           -- UUID; null: it has no partition
   place_whole INTEGER,
   place_profile INTEGER,    -- NVML's number
