@@ -139,7 +139,7 @@ class Engine::Impl final : private httplib::Server {
     };
     for (const HandlerOf add : {Post, Put, Patch, Delete}) (this->*add)(".*", whole);
     set_error_handler([this](const httplib::Request&, httplib::Response& response) { on_error(response); });
-    set_exception_handler([this](const httplib::Request&, httplib::Response& response, std::exception_ptr) {
+    set_exception_handler([this](const httplib::Request&, httplib::Response& response, const std::exception_ptr&) {
       put(problem({ErrorCode::internal, "the server met an error of its own", {}}), response);
     });
   }

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""promtool has nothing to say about our metrics, and a real Prometheus scrapes them from a live daemon.
+"""promtool has nothing to say about our metrics, the dashboard and the page name no others, and a real Prometheus scrapes
+them from a live daemon.
 
-usage: prometheus_test.py PARTITA
+usage: prometheus_test.py PARTITA SOURCE_FOLDER
 """
 import json
 import os
+import pathlib
+import re
 import socket
 import subprocess
 import sys
@@ -51,6 +54,18 @@ def wait_for(port: int, text: str, patience_s: float = 30):
     raise AssertionError(f"Prometheus never had {text}")
 
 
+def check_names(metrics: str, source: pathlib.Path):
+    """The dashboard asks for what there is, and the page describes all of it."""
+    families = set(re.findall(r"^# TYPE (\S+)", metrics, re.MULTILINE))
+    asked = set(re.findall(r"partita_[a-z_]+", (source / "packaging/grafana/partita.json").read_text()))
+    asked = {re.sub(r"_(bucket|sum|count)$", "", name) for name in asked}
+    assert asked <= families, f"the dashboard asks for {asked - families}, which nobody tells"
+    described = set(re.findall(r"`(partita_[a-z_]+)", (source / "docs/metrics.md").read_text()))
+    # Absent with MIG on.
+    assert families <= described, f"docs/metrics.md does not describe {families - described}"
+    assert described - families <= {"partita_gpu_utilization_ratio"}, f"nobody tells {described - families}"
+
+
 def main() -> int:
     how = "./dev extras installs it"
     promtool, prometheus = live.need("promtool", how), live.need("prometheus", how)
@@ -71,6 +86,7 @@ def main() -> int:
         lint = subprocess.run([promtool, "check", "metrics"], input=metrics, text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT)
         assert lint.returncode == 0 and not lint.stdout, lint.stdout
+        check_names(metrics, pathlib.Path(sys.argv[2]))
 
         configuration = daemon.folder / "prometheus.yml"
         configuration.write_text(CONFIGURATION.format(certificate=daemon.certificate, token=daemon.token, port=daemon.port))
