@@ -73,6 +73,10 @@ mkdir -p "$here/build"
 show study --all -O "$studies" | sed '/^ /d; /^$/d; /^report: /d'   # the titles; the answers are in the report
 note "open it in a browser; it needs no network: file://$studies"
 
+say "56 users at work at once, each on a partition of its own, shut out of the other 55"
+note "a daemon serves an emulated DGX A100; each user runs: partita run -p 1g.5gb -- CMD"
+"$here/tools/demo_users.sh" "$partita"
+
 printf '\n%sDone.%s The node still runs; look around:\n' "$bold" "$plain"
 printf '  %s --emulate %s status -v\n  %s boards a100-sxm4-40gb\n  %s emulate stop %s     # removes it\n' \
   "${1#"$here"/}" $node "${1#"$here"/}" "${1#"$here"/}" $node
