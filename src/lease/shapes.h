@@ -22,7 +22,10 @@ struct Tier {
   int compute_slices = 0;
   Bytes memory;
   std::vector<std::optional<Shape>> on_gpu;
-  const Shape* on(std::size_t gpu) const { return on_gpu[gpu] ? &*on_gpu[gpu] : nullptr; }
+  const Shape* on(std::size_t gpu) const {
+    const auto& shape = on_gpu[gpu];
+    return shape ? &*shape : nullptr;
+  }
 };
 
 struct Shapes {
