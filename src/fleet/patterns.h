@@ -1,0 +1,74 @@
+// What one GPU of a kind can be turned into: every useful (instances destroyed, instances created) pair.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "fleet/fleet.h"
+#include "plan/geometry.h"
+
+namespace partita::fleet {
+
+using Counts = std::vector<std::uint8_t>;
+
+// The maximal multisets of some profiles that can be created beside what stands on a GPU. Lists are kept.
+class Refills {
+ public:
+  // `profiles`: ascending indices in Board::profiles. `geometry` must live on.
+  Refills(const plan::Geometry& geometry, std::vector<int> profiles);
+
+  const std::vector<int>& profiles() const { return profiles_; }
+  // Counts parallel to profiles(), none contained in another; one of zeros when nothing can be added.
+  const std::vector<Counts>& maximal(std::span<const plan::Placed> standing);
+
+ private:
+  struct Standing;  // what the rules look at
+  using Key = std::vector<int>;
+  Key key(const Standing& standing) const;
+  std::vector<Counts> enumerate(const Standing& standing) const;
+  bool allows(const Standing& standing, std::size_t profile) const;
+
+  const plan::Geometry& geometry_;
+  std::vector<int> profiles_;
+  std::vector<bool> capped_;
+  std::map<Key, std::vector<Counts>> lists_;
+};
+
+// Instances that serve the same wants with the same weights, and are as large in compute, are of one class.
+struct Classes {
+  struct Use {
+    int want = 0;
+    double weight = 0;
+    auto operator<=>(const Use&) const = default;
+  };
+  struct Class {
+    std::vector<Use> uses;  // by want
+    int compute_slices = 0;
+  };
+  std::vector<Class> classes;
+  std::vector<std::vector<int>> of;  // [kind][profile]: class or -1
+};
+Classes classes_of(const Fleet& fleet, const Demand& demand);
+
+struct Option {
+  std::uint32_t destroyed_bits = 0;  // over Kind::state
+  Counts created;                    // parallel to the board's Refills::profiles()
+  Counts supply;                     // idle and created instances afterwards, by class
+  Counts lost;                       // instances destroyed, by class
+  int destroyed = 0;
+  bool touched = false;  // for Goal::touched
+  bool used = false;     // its price counts, for Goal::cost
+
+  bool operator==(const Option&) const = default;
+};
+
+// All options of a kind that no other one beats in what `goal` counts: supply by class, and GPU used and destroyed (cost),
+// touched and destroyed (touched), or destroyed in number and by class (disturbance). One of them changes nothing. For
+// Goal::cost a GPU that holds only idle instances may also stay unused, and supplies nothing then.
+std::vector<Option> options_of(const Kind& kind, std::span<const int> class_of_profile, std::size_t classes,
+                               Refills& refills, Goal goal);
+
+}  // namespace partita::fleet

@@ -1,0 +1,95 @@
+#include "fleet/shortage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "fleet/minimise.h"
+#include "fleet/program.h"
+
+namespace partita::fleet {
+
+namespace {
+
+constexpr int kNodes = 500;  // an explanation may be a little off, but not slow
+
+// What of each want is missing when the least share of the demand is left out; empty when that cannot be told.
+std::vector<double> missing(const Fleet& fleet, const Demand& demand) {
+  const Program program(fleet, demand);
+  IntegerProgram lacking = program.base;
+  std::vector<int> columns;
+  for (std::size_t w = 0; w < demand.wants.size(); ++w) {
+    auto& row = lacking.rows[static_cast<std::size_t>(program.want_rows[w])];
+    const bool whole = row.lower == std::floor(row.lower);
+    columns.push_back(lacking.add_column({1 / std::max(1.0, row.lower), 0, row.lower, whole}));
+    row.terms.push_back({columns.back(), 1});
+  }
+  const auto solved = minimise(lacking, {kNodes, {}}, 0);
+  std::vector<double> out;
+  if (solved.values.empty()) return out;
+  for (std::size_t w = 0; w < demand.wants.size(); ++w) {
+    const double all = lacking.rows[static_cast<std::size_t>(program.want_rows[w])].lower;
+    out.push_back(demand.wants[w].amount * solved.values[static_cast<std::size_t>(columns[w])] / all);
+  }
+  return out;
+}
+
+bool fits_without_pins(const Fleet& fleet, const Demand& demand) {
+  Fleet emptied = fleet;
+  for (auto& kind : emptied.kinds) kind.state.clear();
+  const Program program(emptied, demand);
+  return !minimise(program.base, {kNodes, {}}, 0).values.empty();
+}
+
+std::string amount(double value) {
+  return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.1f}", value);
+}
+
+}  // namespace
+
+Error shortage(const Fleet& fleet, const Demand& demand) {
+  std::int64_t gpus = 0;
+  std::int64_t pinned = 0;
+  for (const auto& kind : fleet.kinds) {
+    gpus += kind.count.value_or(0);
+    pinned += kind.count.value_or(0) * std::ranges::count(kind.state, true, &Occupant::pinned);
+  }
+  Error out{ErrorCode::no_space, fmt::format("the demand does not fit on the fleet's {} GPUs", gpus), {}};
+  const auto lacking = missing(fleet, demand);
+  for (std::size_t w = 0; w < lacking.size(); ++w)
+    if (lacking[w] > 1e-6)
+      out.details.push_back(fmt::format("{}: {} of {} fit", demand.wants[w].name,
+                                        amount(demand.wants[w].amount - lacking[w]), amount(demand.wants[w].amount)));
+  if (pinned > 0)
+    out.details.push_back(fits_without_pins(fleet, demand)
+                              ? fmt::format("it would fit if the {} pinned instances were gone", pinned)
+                              : fmt::format("it would not fit even if the {} pinned instances were gone", pinned));
+  else
+    out.details.emplace_back("add GPUs, or leave their number out to learn how many are needed");
+  return out;
+}
+
+Result<std::optional<double>> most_within(const Fleet& fleet, const Demand& demand, std::size_t w, double budget,
+                                          const WorkLimits& limits) {
+  // One more instance of the want at a time: its amount becomes a column that is made as large as possible.
+  Demand lifted = demand;
+  const Program program(fleet, lifted);
+  IntegerProgram most = program.base;
+  const auto cost = program.levels(Goal::cost).front();
+  most.add_row({-kUnbounded, budget - cost.constant + 1e-7, cost.terms});
+  auto& row = most.rows[static_cast<std::size_t>(program.want_rows[w])];
+  const double unit = row.lower / demand.wants[w].amount;  // the row's scale
+  const bool own = row.lower == std::floor(row.lower) && unit > 0;
+  const int amount = most.add_column({-1, 0, kUnbounded, own});
+  row.lower = 0;
+  most.rows[static_cast<std::size_t>(program.want_rows[w])].terms.push_back({amount, -1});
+  for (const auto& service : program.services)
+    if (service.want == static_cast<int>(w) && service.column >= 0)
+      most.columns[static_cast<std::size_t>(service.column)].upper = static_cast<double>(kMostInstances);
+  const auto solved = minimise(most, limits, own ? 1 : 0);
+  if (solved.values.empty()) return std::nullopt;
+  return std::optional(solved.values[static_cast<std::size_t>(amount)] / unit);
+}
+
+}  // namespace partita::fleet
