@@ -24,7 +24,7 @@ struct Durations {
 };
 
 struct Measures {
-  Durations cut;      // making one GPU instance with its compute instances
+  Durations cut;      // making one GPU instance
   Durations destroy;  // removing one
   Durations wait;     // of a lease, from asked to granted
 };

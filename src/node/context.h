@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "api/measures.h"
 #include "base/clock.h"
 #include "base/progress.h"
 #include "driver/driver.h"
@@ -24,6 +25,7 @@ struct Context {
   bool force = false;
   std::vector<RefusedPlace> refused;  // destroys answered IN_USE in this operation
   std::vector<LeasedPlace> leased;
+  api::Measures measures{};  // of what was done so far
 };
 
 // The node as the driver tells it, with pins. Marks that no live instance bears out are dropped from the ledger.

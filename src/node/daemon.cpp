@@ -125,6 +125,7 @@ class Daemon final : public DaemonNode {
     run([&](Keeper& keeper) { answer = policy_answer(keeper.policy(), caller, keeper.book().usages()); });
     return answer;
   }
+  Result<api::Measures> measures() override { return published_.look().measures; }
   Result<void> reload() override {
     lease::Policy policy = TRY(load_policy(options_));
     run([&](Keeper& keeper) { keeper.set_policy(std::move(policy)); });

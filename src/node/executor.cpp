@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "node/reset.h"
 #include "node/signals.h"
@@ -115,6 +116,16 @@ Result<void> Executor::run_instance_steps(std::size_t first, std::size_t end) {
 }
 
 Result<void> Executor::run_instance_step(const Action& action) {
+  using Kind = plan::Step::Kind;
+  const auto begun = std::chrono::steady_clock::now();
+  TRY_VOID(do_instance_step(action));
+  const auto took = std::chrono::steady_clock::now() - begun;
+  if (action.step.kind == Kind::create_gpu_instance) context_.measures.cut.add(took);
+  if (action.step.kind == Kind::destroy_gpu_instance) context_.measures.destroy.add(took);
+  return {};
+}
+
+Result<void> Executor::do_instance_step(const Action& action) {
   layout::Gpu& live = gpu(action.record.gpu);
   switch (action.step.kind) {
     case plan::Step::Kind::destroy_compute:

@@ -40,6 +40,7 @@ class Executor {
   Result<void> plan_again(std::size_t done);
   Result<void> run_instance_steps(std::size_t first, std::size_t end);
   Result<void> run_instance_step(const Action& action);
+  Result<void> do_instance_step(const Action& action);
   Result<void> destroy_compute(const Action& action, layout::Gpu& gpu);
   Result<void> destroy_gpu_instance(const Action& action, layout::Gpu& gpu);
   Result<void> create_gpu_instance(const Action& action, layout::Gpu& gpu);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "api/lease.h"
+#include "api/measures.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/progress.h"
@@ -82,6 +83,7 @@ class Keeper {
   const layout::NodeState& state() const { return state_; }
   Handover& handover() { return handover_; }
   const Epoch& epoch() const { return context_.epoch; }
+  const api::Measures& measures() const { return context_.measures; }
   // "unfinished: GPU 3 ...", for status.
   std::vector<std::string> notes() const;
   // Since the last time: what ended and what happened, in order.

@@ -52,6 +52,7 @@ Result<void> Keeper::grant(LeaseRecord& record) {
   record.told = true;
   if (!record.lease.granted) {
     record.lease.granted = now_;
+    context_.measures.wait.add(now_ - record.lease.asked);
     if (record.duration) record.lease.expires = now_ + *record.duration;
     const std::string& user = record.lease.holder.user;
     book_.served[user] = ++book_.numbers.last_service;

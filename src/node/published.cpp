@@ -38,6 +38,7 @@ void Published::publish(Keeper& keeper, Time now) {
   look.leased = std::make_shared<const std::vector<LeasedPlace>>(keeper.book().places(now));
   look.notes = std::make_shared<const std::vector<std::string>>(keeper.notes());
   look.at = std::chrono::steady_clock::now();
+  look.measures = keeper.measures();
   std::vector<LeaseRecord> ended = keeper.take_ended();
   std::vector<api::Event> events = keeper.take_events();
   const bool any = !events.empty();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/lease.h"
+#include "api/measures.h"
 #include "layout/layout.h"
 #include "node/keeper.h"
 #include "node/pins.h"
@@ -24,6 +25,7 @@ class Published {
     std::shared_ptr<const std::vector<std::string>> notes;
     std::shared_ptr<const std::vector<LeasedPlace>> leased;
     std::chrono::steady_clock::time_point at;
+    api::Measures measures;
     // The instances that are ours.
     std::vector<OwnedInstance> owned() const;
   };

@@ -189,7 +189,7 @@ Families lease_families(const std::vector<api::Lease>& leases, Time now) {
 
 Families measure_families(const api::Measures& measures) {
   return {
-      histogram("partita_cut_duration_seconds", "Making one GPU instance with its compute instances.", measures.cut),
+      histogram("partita_cut_duration_seconds", "Making one GPU instance.", measures.cut),
       histogram("partita_destroy_duration_seconds", "Removing one GPU instance.", measures.destroy),
       histogram("partita_queue_wait_seconds", "Of leases that were granted: from asked to granted.", measures.wait)};
 }
