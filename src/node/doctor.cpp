@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include "base/text.h"
+#include "node/doctor_leases.h"
 #include "node/epoch.h"
 #include "node/ledger.h"
 #include "node/lock.h"
@@ -73,6 +75,8 @@ class Doctor {
 
   void lock() {
     const auto holder = lock_holder(lock_file(options_));
+    if (holder && !holder->socket.empty())
+      return ok("node lock", fmt::format("held by the daemon, {}, at {}", to_string(*holder), holder->socket.string()));
     if (holder) return warning("node lock", fmt::format("held by {}", to_string(*holder)), "wait for it to end");
     ok("node lock", "free");
   }
@@ -158,7 +162,9 @@ api::DoctorAnswer diagnose(const Options& options, driver::Driver* driver, const
   doctor.state_folder();
   doctor.lock();
   doctor.ledger();
-  return doctor.take();
+  api::DoctorAnswer answer = doctor.take();
+  std::ranges::move(lease_findings(options, driver, state ? &*state : nullptr), std::back_inserter(answer.findings));
+  return answer;
 }
 
 }  // namespace partita::node

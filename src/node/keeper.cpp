@@ -69,13 +69,14 @@ Result<void> Keeper::serve_once(std::span<LeaseCall* const> calls, bool tick) {
 Result<void> Keeper::look() {
   context_.leased = book_.places(now_);
   context_.refused.clear();
-  state_ = TRY(read_node(context_));
+  layout::NodeState before = std::exchange(state_, TRY(read_node(context_)));
+  if (std::exchange(looked_, true)) note_foreign(before);
   std::vector<LeaseRecord*> lost;
   for (auto& [id, record] : book_.live())
     if (record.place && holds_partition(record.lease.state) && gone(record)) lost.push_back(&record);
   for (LeaseRecord* record : lost) {
     const std::string why = gone(*record).value_or("");
-    event("foreign", record->lease.name, why);
+    if (taken_by_ == kSomeoneElse) event("foreign", record->lease.name, why);
     end(*record, why);
   }
   return close_idle();
@@ -155,8 +156,12 @@ Result<api::ApplyAnswer> Keeper::apply(const api::PlanRequest& request, Progress
                   false,         false,         {},           book_.places(now_)};
   auto answer = apply_locked(context, request, std::move(before));
   room_changed_ = true;
+  if (answer && request.options.force) taken_by_ = "an apply with --force";
   event("layout.changed", "", answer ? "a layout was applied" : "an apply failed: " + answer.error().message);
-  if (auto looked = serve({}, true); !looked && answer) return std::unexpected(std::move(looked).error());
+  looked_ = false;  // what is other now is no foreign change
+  auto looked = serve({}, true);
+  taken_by_ = kSomeoneElse;
+  if (!looked && answer) return std::unexpected(std::move(looked).error());
   return answer;
 }
 

@@ -168,6 +168,7 @@ class Keeper {
   Result<std::vector<std::string>> running(const LeaseRecord& record);
 
   // keeper_recover.cpp
+  void note_foreign(const layout::NodeState& before);
   Result<void> reconcile(bool new_epoch);
   void reconcile_lease(LeaseRecord& record, bool new_epoch, std::vector<std::int64_t>& lost);
   Result<void> cut_same(const std::string& uuid, const std::vector<LeaseRecord*>& records);
@@ -188,10 +189,13 @@ class Keeper {
 
   Book book_;
   Time now_{};
+  bool looked_ = false;      // state_ is from an earlier group
   layout::NodeState state_;  // as looked at, then as this group plans it
   bool stale_ = false;       // memory may not be as the ledger is
   bool room_changed_ = true;
-  std::map<std::string, Error> unfinished_;  // GPUs in the middle of an operation: UUID
+  static constexpr std::string_view kSomeoneElse = "someone else";
+  std::string_view taken_by_ = kSomeoneElse;  // whose work it is when a partition is not there any more
+  std::map<std::string, Error> unfinished_;   // GPUs in the middle of an operation: UUID
 
   // Of the group that is being served.
   std::map<std::int64_t, Pending> pending_;  // by bundle

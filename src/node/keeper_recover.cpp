@@ -29,6 +29,7 @@ Result<Recovered> Keeper::open(Progress& progress) {
   forget_changes();
   pending_.clear();
   closed_.clear();
+  looked_ = false;
   now_ = parts_.clock.now();
   book_ = TRY(Book::load(parts_.ledger));
   context_.epoch = read_epoch(parts_.options.driver.device_root);
@@ -69,7 +70,30 @@ std::optional<std::string> Keeper::gone(const LeaseRecord& record) {
   const layout::GpuInstance* const instance = instance_at(*there, place);
   const auto foreign = [](const layout::Pin& pin) { return pin.reason == layout::Pin::Reason::foreign; };
   if (instance != nullptr && std::ranges::none_of(instance->pins, foreign)) return std::nullopt;
-  return fmt::format("{} was destroyed by someone else", place_text(*there, place));
+  return fmt::format("{} was destroyed by {}", place_text(*there, place), taken_by_);
+}
+
+// What others made or destroyed since the last look.
+void Keeper::note_foreign(const layout::NodeState& before) {
+  const auto is_foreign = [](const layout::Pin& pin) { return pin.reason == layout::Pin::Reason::foreign; };
+  const auto tell = [&](const layout::Gpu& there, const layout::GpuInstance& instance, const char* what) {
+    event("foreign", "",
+          fmt::format("{} on GPU {} was {} by someone else",
+                      layout::name_at(*there.board, instance.profile, instance.placement.start), there.index, what));
+  };
+  const auto missing = [](const layout::Gpu& in, const layout::GpuInstance& instance) {
+    return std::ranges::none_of(in.instances, [&](const layout::GpuInstance& other) {
+      return other.id == instance.id && other.profile == instance.profile;
+    });
+  };
+  for (const layout::Gpu& was : before.gpus) {
+    const layout::Gpu* const is = gpu(was.uuid);
+    if (is == nullptr || is->fault || was.fault) continue;
+    for (const layout::GpuInstance& instance : was.instances)
+      if (missing(*is, instance)) tell(was, instance, "destroyed");
+    for (const layout::GpuInstance& instance : is->instances)
+      if (missing(was, instance) && std::ranges::any_of(instance.pins, is_foreign)) tell(*is, instance, "made");
+  }
 }
 
 // What the ledger does not keep, because it can be read from the node.

@@ -1,7 +1,12 @@
 // Leases on an emulated node, without a daemon and with one.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
 #include <thread>
 
 #include "node/lease_test_support.h"
+#include "node/process_id.h"
 
 namespace partita::node {
 namespace {
@@ -36,6 +41,274 @@ TEST(Lease, CutsGivesAndReleases) {
   const api::Lease next = value(node->lease(world.ask("1g.5gb", "b"))).at(0);
   EXPECT_FALSE(next.recut);
   EXPECT_EQ(next.grant->devices[0].uuid, lease.grant->devices[0].uuid);
+}
+
+constexpr const char* kOneGpu = "gpus: [{board: a100-sxm4-40gb, count: 1}]\n";
+
+TEST(Lease, PermissionsAreTheHoldersOnlyWhileItLives) {
+  if (::geteuid() != 0) GTEST_SKIP() << "nodes are plain files without root";
+  LeaseWorld world(kOneGpu);
+  world.must_apply(world.exactly({{0, {"3g.20gb@0"}}}));
+  auto request = world.ask("3g.20gb", "a");
+  request.holder = {api::HolderKind::user, 1234, "anna", "", std::nullopt};
+  const api::Lease lease = value(world.open()->lease(request)).at(0);
+  const std::string node = lease.grant->nodes.at(4).path;
+  EXPECT_EQ(world.owner(node), 1234U);
+  EXPECT_TRUE(std::filesystem::exists(world.options.cdi_folder / "partita-a.json"));
+  api::LeaseChange change = world.change("a");
+  EXPECT_EQ(world.open()->release(change).error().code, ErrorCode::denied) << "another's, without force";
+  change.force = true;
+  value(world.open()->release(change));
+  EXPECT_EQ(world.owner(node), 0U);
+  EXPECT_FALSE(std::filesystem::exists(world.options.cdi_folder / "partita-a.json"));
+}
+
+TEST(Lease, SameNameGivesTheSameLeaseOrIsRefused) {
+  LeaseWorld world(kOneGpu);
+  world.must_apply(world.exactly({{0, {}}}));
+  auto node = world.open();
+  const api::Lease first = value(node->lease(world.ask("1g.5gb", "a"))).at(0);
+  const api::Lease again = value(node->lease(world.ask("1g.5gb", "a"))).at(0);
+  EXPECT_EQ(again.id, first.id);
+  EXPECT_EQ(again.grant->cuda_visible_devices, first.grant->cuda_visible_devices);
+  EXPECT_EQ(node->lease(world.ask("2g.10gb", "a")).error().code, ErrorCode::invalid);
+  EXPECT_EQ(node->lease(world.ask("1g.5gb", "-a")).error().code, ErrorCode::invalid);
+  EXPECT_EQ(node->lease(world.ask("9g.5gb", "b")).error().code, ErrorCode::not_found);
+  EXPECT_EQ(node->release(world.change("nobody")).error().code, ErrorCode::not_found);
+}
+
+TEST(Lease, SeveralAreGrantedTogetherOrNotAtAll) {
+  LeaseWorld world(kOneGpu);
+  world.must_apply(world.exactly({{0, {}}}));
+  auto node = world.open();
+  auto request = world.ask("2g.10gb", "many");
+  request.count = 4;
+  const auto refused = node->lease(request);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::no_space);
+  EXPECT_THAT(value(node->leases({})), IsEmpty());
+  EXPECT_EQ(world.draw(0), "on");
+  request.count = 3;
+  const auto leases = value(node->lease(request));
+  ASSERT_THAT(leases, SizeIs(3));
+  EXPECT_EQ(leases[2].name, "many-3");
+  EXPECT_EQ(world.draw(0), "on 2g.10gb@0* 2g.10gb@2* 2g.10gb@4*");
+}
+
+TEST(Lease, AppliesLeaveItsPartitionAlone) {
+  LeaseWorld world(kOneGpu);
+  world.must_apply(world.exactly({{0, {"3g.20gb@4"}}}));
+  value(world.open()->lease(world.ask("3g.20gb", "a")));
+  const auto refused = world.apply(world.cut("[0]", R"("1g.5gb": 7)"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::busy);
+  EXPECT_THAT(all_of(refused.error()), HasSubstr("lease a (root)"));
+  EXPECT_EQ(world.apply(world.off("[0]")).error().code, ErrorCode::busy);
+  world.must_apply(world.cut("[0]", R"("3g.20gb": 1, "1g.5gb": 4)"));
+  world.must_apply(world.cut("[0]", R"("1g.5gb": 7)", {.force = true, .hooks = {}}));
+  api::LeaseQuery query;
+  query.ended = true;
+  const auto leases = value(world.open()->leases(query));
+  ASSERT_THAT(leases, SizeIs(1));
+  EXPECT_EQ(leases[0].state, LeaseState::ended);
+  EXPECT_THAT(leases[0].cause, HasSubstr("destroyed by an apply with --force"));
+}
+
+TEST(Lease, ExpiresAfterWarningAndGraceUnlessRenewed) {
+  LeaseWorld world(kOneGpu);
+  world.must_apply(world.exactly({{0, {"3g.20gb@4"}}}));
+  auto node = world.open();
+  auto request = world.ask("3g.20gb", "a");
+  request.duration = std::chrono::hours(1);
+  const api::Lease lease = value(node->lease(request)).at(0);
+  EXPECT_EQ(lease.expires, world.clock.time + std::chrono::hours(1));
+  emulator::Child user;
+  world.hold(0, "3g.20gb@4", user.pid());
+  const auto settled = [&] { EXPECT_FALSE(node->release(world.change("nobody"))); };
+  const auto kinds = [&] {
+    std::vector<std::string> all;
+    for (const api::Event& event : value(node->events({}))) all.push_back(event.kind);
+    return all;
+  };
+  world.clock.time += std::chrono::minutes(56);
+  settled();
+  EXPECT_THAT(kinds(), testing::Contains("lease.expiring"));
+  EXPECT_EQ(value(node->renew(world.change("a"), std::nullopt)).expires, world.clock.time + std::chrono::hours(1));
+  world.clock.time += std::chrono::minutes(60);
+  settled();
+  EXPECT_EQ(value(node->leases({})).at(0).state, LeaseState::active) << "in its grace, because something runs";
+  world.clock.time += std::chrono::minutes(2);
+  settled();
+  EXPECT_EQ(value(node->leases({})).at(0).state, LeaseState::releasing);
+  EXPECT_THAT(world.draw(0), HasSubstr("3g.20gb@4*"));
+  user.end();
+  settled();
+  EXPECT_THAT(value(node->leases({})), IsEmpty());
+  EXPECT_THAT(kinds(), testing::Contains("lease.ended"));
+}
+
+TEST(Lease, ResizesParksAndUnparksWhileOthersRun) {
+  LeaseWorld world(kOneGpu);
+  world.must_apply(world.exactly({{0, {"3g.20gb@4", "1g.5gb@0"}}}));
+  auto node = world.open();
+  const api::Lease other = value(node->lease(world.ask("1g.5gb", "other"))).at(0);
+  emulator::Child user;
+  world.hold(0, "1g.5gb@0", user.pid());
+  value(node->lease(world.ask("3g.20gb", "vm")));
+
+  const api::Lease smaller = value(node->resize(world.change("vm"), world.ask("2g.10gb").requirement));
+  EXPECT_EQ(smaller.grant->devices[0].profile, "2g.10gb");
+  const auto refused = node->resize(world.change("vm"), world.ask("7g.40gb").requirement);
+  EXPECT_FALSE(refused);
+  EXPECT_EQ(value(node->leases({})).at(1).grant->devices[0].profile, "2g.10gb") << "as it was";
+  EXPECT_EQ(node->resize(world.change("other"), world.ask("2g.10gb").requirement).error().code, ErrorCode::busy);
+
+  const api::Lease parked = value(node->park(world.change("vm")));
+  EXPECT_EQ(parked.state, LeaseState::parked);
+  EXPECT_FALSE(parked.grant);
+  EXPECT_EQ(node->park(world.change("other")).error().code, ErrorCode::busy);
+  value(node->lease(world.ask("3g.20gb", "guest")));
+  const auto full = node->unpark(world.change("vm"));
+  EXPECT_TRUE(full) << "there is room beside it: " << all_of(full.error());
+  EXPECT_EQ(world.device(0, "1g.5gb@0"), other.grant->devices[0].uuid);
+}
+
+TEST(Lease, KeepsToQuotas) {
+  LeaseWorld world(kOneGpu);
+  world.options.policy_file =
+      world.root.write("policy.yaml", "version: v1\neveryone: {partitions: 1, longest: 1h}\ngrace: 1m\n");
+  world.must_apply(world.exactly({{0, {}}}));
+  auto daemon = world.open_daemon();
+  value(daemon->lease(world.ask_as("anna", "1g.5gb", "a")));
+  EXPECT_EQ(daemon->lease(world.ask_as("anna", "1g.5gb", "b")).error().code, ErrorCode::denied);
+  value(daemon->lease(world.ask_as("bert", "1g.5gb", "b")));
+  auto longer = world.ask_as("carl", "1g.5gb", "c");
+  longer.duration = std::chrono::hours(2);
+  EXPECT_EQ(daemon->lease(longer).error().code, ErrorCode::denied);
+  world.root.write("policy.yaml", "version: v1\neveryone: {partitions: 2}\n");
+  value(daemon->reload());
+  value(daemon->lease(world.ask_as("anna", "1g.5gb", "a2")));
+  world.root.write("policy.yaml", "version: v1\nevery: {}\n");
+  EXPECT_FALSE(daemon->reload());
+  EXPECT_EQ(daemon->lease(world.ask_as("anna", "1g.5gb", "a3")).error().code, ErrorCode::denied) << "the old one stays";
+  EXPECT_THAT(value(daemon->policy(world.as("anna"))).quotas, testing::Not(IsEmpty()));
+}
+
+TEST(Lease, InUseIsTheLastWord) {
+  LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 2}]\n");
+  world.must_apply(world.exactly({{0, {"7g.40gb@0"}}, {1, {"7g.40gb@0"}}}));
+  auto node = world.open();
+  constexpr int kInUse = 19;
+  world.fault("nvmlComputeInstanceDestroy", kInUse, 1);
+  const api::Lease lease = value(node->lease(world.ask("1g.5gb", "a"))).at(0);
+  EXPECT_EQ(lease.state, LeaseState::active) << "planned again on the other GPU";
+  EXPECT_TRUE(world.draw(0) == "on 7g.40gb@0" || world.draw(1) == "on 7g.40gb@0") << world.draw(0) << world.draw(1);
+}
+
+TEST(Lease, EndsWhenItsPartitionIsDestroyedByOthers) {
+  LeaseWorld world(kOneGpu);
+  world.must_apply(world.exactly({{0, {"3g.20gb@4"}}}));
+  auto node = world.open();
+  value(node->lease(world.ask("3g.20gb", "a")));
+  {
+    driver::Driver driver = world.open_driver();
+    const layout::Gpu gpu = value(driver.state()).gpus.at(0);
+    value(driver.destroy_compute_instance(gpu, gpu.instances[0].id, gpu.instances[0].compute[0].id));
+    value(driver.destroy_gpu_instance(gpu, gpu.instances[0].id));
+  }
+  EXPECT_FALSE(node->release(world.change("nobody")));
+  api::LeaseQuery query;
+  query.ended = true;
+  EXPECT_EQ(value(node->leases(query)).at(0).cause, "3g.20gb@4 on GPU 0 was destroyed by someone else");
+}
+
+TEST(Lease, ComesBackAfterAReboot) {
+  for (const char* board : {"a100-sxm4-40gb", "h100-sxm5-80gb"}) {
+    LeaseWorld world(std::string("gpus: [{board: ") + board + ", count: 2}]\n");
+    const bool hopper = std::string(board).starts_with("h");
+    const std::string profile = hopper ? "3g.40gb" : "3g.20gb";
+    world.must_apply(world.exactly({{0, {profile + "@4"}}, {1, {}}}));
+    api::Lease lease = value(world.open()->lease(world.ask(profile, "a"))).at(0);
+    value(world.open()->lease(world.ask(profile, "b")));
+    value(emulator::reboot(world.emulated.name));
+    auto daemon = world.open_daemon();
+    const auto leases = value(daemon->leases({}));
+    ASSERT_THAT(leases, SizeIs(2)) << board;
+    for (const api::Lease& live : leases) EXPECT_EQ(live.state, LeaseState::active) << live.cause;
+    EXPECT_EQ(leases[0].grant->devices[0].start, lease.grant->devices[0].start);
+    EXPECT_EQ(leases[0].grant->devices[0].uuid, lease.grant->devices[0].uuid);
+    daemon.reset();
+    EXPECT_THAT(world.pins(0), testing::Contains("lease a (root)"));
+  }
+}
+
+TEST(Lease, OfAWholeGpuKeepsItsModeOff) {
+  LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 2}]\n");
+  auto node = world.open();
+  auto request = world.ask("", "whole");
+  request.requirement.whole_gpu = true;
+  const api::Lease lease = value(node->lease(request)).at(0);
+  EXPECT_TRUE(lease.grant->devices[0].uuid.starts_with("GPU-"));
+  const int index = lease.grant->devices[0].gpu_index;
+  EXPECT_EQ(world.apply(world.cut("[" + std::to_string(index) + "]", R"("1g.5gb": 7)")).error().code, ErrorCode::busy);
+  ASSERT_THAT(world.state().gpus.at(static_cast<std::size_t>(index)).pins, SizeIs(1));
+  value(node->release(world.change("whole")));
+  world.must_apply(world.cut("[" + std::to_string(index) + "]", R"("1g.5gb": 7)"));
+}
+
+TEST(Lease, AttachedProcessesAreConfinedAndEndWithIt) {
+  if (::geteuid() != 0) GTEST_SKIP() << "control groups need root";
+  LeaseWorld world(kOneGpu);
+  world.options.confinement_prefix = "partita-test-" + std::to_string(::getpid());
+  world.must_apply(world.exactly({{0, {"3g.20gb@4"}}}));
+  auto node = world.open();
+  value(node->lease(world.ask("3g.20gb", "a")));
+  emulator::Child user;
+  value(node->attach(world.change("a"), process_facts(user.pid()).value().id));
+  EXPECT_THAT(world.pins(0), testing::Contains(HasSubstr("pid " + std::to_string(user.pid()))));
+  EXPECT_EQ(node->park(world.change("a")).error().code, ErrorCode::busy);
+  std::jthread reaper([&] { ::waitpid(user.pid(), nullptr, 0); });
+  EXPECT_EQ(value(node->release(world.change("a"))).state, LeaseState::ended);
+  EXPECT_EQ(node->attach(world.change("a"), {1, 2}).error().code, ErrorCode::not_found);
+}
+
+TEST(LeaseDaemon, QueuesWhatDoesNotFitAndTellsWhen) {
+  LeaseWorld world(kOneGpu);
+  world.must_apply(world.exactly({{0, {}}}));
+  auto daemon = world.open_daemon();
+  auto big = world.ask("7g.40gb", "big");
+  big.duration = std::chrono::hours(1);
+  value(daemon->lease(big));
+  const api::Lease waits = value(daemon->lease(world.ask("1g.5gb", "small"))).at(0);
+  EXPECT_EQ(waits.state, LeaseState::waiting);
+  EXPECT_EQ(waits.queue_position, 1);
+  ASSERT_TRUE(waits.estimate);
+  EXPECT_GE(*waits.estimate, world.clock.time + std::chrono::hours(1));
+  EXPECT_THAT(waits.cause, testing::Not(IsEmpty()));
+  auto impatient = world.ask("1g.5gb", "now");
+  impatient.no_wait = true;
+  EXPECT_EQ(daemon->lease(impatient).error().code, ErrorCode::no_space);
+  const auto seen = value(daemon->events({})).back().number;
+  value(daemon->release(world.change("big")));
+  EXPECT_EQ(value(daemon->leases({{}, "small", "", false, 0, 0})).at(0).state, LeaseState::active);
+  EXPECT_THAT(value(daemon->events({{}, seen, 10, std::chrono::seconds(5)})), testing::Not(IsEmpty()));
+}
+
+TEST(LeaseDaemon, ReleasesWhenItsHoldersProcessEnds) {
+  LeaseWorld world(kOneGpu);
+  world.must_apply(world.exactly({{0, {"3g.20gb@4"}}}));
+  auto daemon = world.open_daemon();
+  emulator::Child holder;
+  auto request = world.ask("3g.20gb", "a");
+  request.holder.kind = api::HolderKind::process;
+  request.holder.process = process_facts(holder.pid()).value().id;
+  value(daemon->lease(request));
+  const auto seen = value(daemon->events({})).back().number;
+  holder.end();
+  const auto events = value(daemon->events({{}, seen, 10, std::chrono::seconds(10)}));
+  ASSERT_THAT(events, testing::Not(IsEmpty()));
+  EXPECT_EQ(events[0].kind, "lease.ended");
+  EXPECT_THAT(events[0].text, HasSubstr("ended"));
 }
 
 TEST(LeaseDaemon, ServesManyThreads) {

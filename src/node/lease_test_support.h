@@ -1,6 +1,10 @@
 // For tests about leases: an emulated node whose MIG mode is on, and requests in one line.
 #pragma once
 
+#include <sys/stat.h>
+
+#include <filesystem>
+
 #include "node/lease_ledger.h"
 #include "node/test_support.h"
 
@@ -40,10 +44,18 @@ class LeaseWorld : public EmulatedWorld {
   std::unique_ptr<DaemonNode> open_daemon() {
     return value(node::open_daemon(catalog, clock, options, root.path() / "socket"));
   }
+  // Who owns a device node.
+  uid_t owner(const std::string& node) const {
+    struct stat info{};
+    if (::stat((options.driver.device_root / std::filesystem::path(node).relative_path()).c_str(), &info) != 0)
+      throw std::runtime_error("no " + node);
+    return info.st_uid;
+  }
   // What holds the instances of a GPU.
   std::vector<std::string> pins(int gpu) {
     std::vector<std::string> holders;
-    for (const layout::GpuInstance& instance : state().gpus.at(static_cast<std::size_t>(gpu)).instances)
+    const layout::NodeState now = state();
+    for (const layout::GpuInstance& instance : now.gpus.at(static_cast<std::size_t>(gpu)).instances)
       for (const layout::Pin& pin : instance.pins) holders.push_back(pin.holder);
     return holders;
   }

@@ -169,14 +169,26 @@ class LocalNode final : public api::Node {
   Result<api::Lease> release_and_wait(const api::LeaseChange& change) {
     const auto end = std::chrono::steady_clock::now() + change.grace;
     api::LeaseChange next = change;
-    for (auto pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
-      LeaseCall call = change_call(LeaseCall::Verb::release, next);
-      api::Lease lease = TRY(serve_one(call));
+    LeaseCall first = change_call(LeaseCall::Verb::release, change);
+    api::Lease lease = TRY(serve_one(first));
+    for (auto pause = kFirstPause; lease.state == api::LeaseState::releasing;
+         pause = std::min(pause * 2, kLongestPause)) {
       const auto now = std::chrono::steady_clock::now();
-      if (lease.state != api::LeaseState::releasing || now >= end + kKilledWithin) return lease;
+      if (now >= end + kKilledWithin) break;
       if (now >= end) next.grace = std::chrono::milliseconds(0);
       std::this_thread::sleep_for(pause);
+      LeaseCall again = change_call(LeaseCall::Verb::release, next);
+      auto released = serve_one(again);
+      const bool ended = !released && released.error().code == ErrorCode::not_found;
+      lease = ended ? TRY(ended_lease(lease)) : TRY(std::move(released));
     }
+    return lease;
+  }
+  // It ended before it was asked again.
+  Result<api::Lease> ended_lease(const api::Lease& lease) {
+    for (api::Lease& found : TRY(leases({{}, lease.name, "", true, lease.id - 1, 1})))
+      if (found.id == lease.id) return std::move(found);
+    return fail(ErrorCode::not_found, fmt::format("lease {} has ended", lease.name));
   }
 
   static Result<void> may_change(const api::Caller& caller) {
