@@ -292,6 +292,31 @@ TEST(Onnx, NodesOutOfOrderAreSortedAndCyclesAreAnError) {
   EXPECT_EQ(error_of(m.bytes()), "m.onnx: the graph has a cycle; Relu \"t1\" is in it or behind it");
 }
 
+// The library divides by some, which ends the process, and counts to another for minutes.
+TEST(Onnx, AttributesThatShapeInferenceTrustsAreChecked) {
+  Maker scan;
+  scan.input("x", {1, 3, 8, 8});
+  scan.output(scan.node("Scan", {"x"}));
+  auto& count = *scan.graph().mutable_node(0)->add_attribute();
+  count.set_name("num_scan_inputs");
+  count.set_type(onnx::AttributeProto::INT);
+  count.set_i(2147483648);
+  EXPECT_EQ(error_of(scan.bytes()),
+            "m.onnx: Scan \"t1\": num_scan_inputs: expected no more than it has inputs, found 2147483648");
+  Maker conv;
+  conv.input("x", {1, 3, 8, 8});
+  conv.output(conv.node("Conv", {"x", conv.weight({4, 3, 3, 3})}, {{"strides", {0, 0}}}));
+  EXPECT_EQ(error_of(conv.bytes()), "m.onnx: Conv \"t1\": strides: expected numbers above 0, found 0");
+  Maker pool;
+  pool.input("x", {1, 3, 8, 8});
+  pool.output(pool.node("MaxPool", {"x"}, {{"kernel_shape", {2, 2}}, {"strides", {2, 0}}}));
+  EXPECT_EQ(error_of(pool.bytes()), "m.onnx: MaxPool \"t1\": strides: expected numbers above 0, found 0");
+  Maker groups;
+  groups.input("x", {1, 3, 8, 8});
+  groups.output(groups.node("ConvTranspose", {"x", groups.weight({3, 3, 3, 3})}, {{"group", {0}}}));
+  EXPECT_EQ(error_of(groups.bytes()), "m.onnx: ConvTranspose \"t1\": group: expected numbers above 0, found 0");
+}
+
 TEST(Onnx, BrokenFilesAreSaidClearly) {
   EXPECT_EQ(error_of("not a model"), "m.onnx: not an ONNX model, or cut short");
   EXPECT_EQ(error_of(""), "m.onnx: not an ONNX model, or cut short");

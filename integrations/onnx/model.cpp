@@ -128,6 +128,34 @@ void reorder(onnx::ModelProto& proto, Model& model) {
   for (const auto& node : proto.graph().node()) model.order.push_back(&node);
 }
 
+// Shape inference divides by some attributes, and counts to one, without a look at them.
+Result<void> check_attribute(const std::string& file, const onnx::NodeProto& node, const onnx::AttributeProto& it) {
+  static const std::set<std::string> kAboveZero{"strides", "dilations", "kernel_shape", "group", "blocksize"};
+  const auto complain = [&](std::string_view expected, std::int64_t found) {
+    return wrong(file, fmt::format("{}: {}: expected {}, found {}", label(node), it.name(), expected, found));
+  };
+  if (it.name() == "num_scan_inputs" && (it.i() < 0 || it.i() > node.input_size()))
+    return complain("no more than it has inputs", it.i());
+  if (!kAboveZero.contains(it.name())) return {};
+  std::vector<std::int64_t> values(it.ints().begin(), it.ints().end());
+  if (it.has_i()) values.push_back(it.i());
+  const auto bad = std::ranges::find_if(values, [](std::int64_t value) { return value < 1; });
+  if (bad != values.end()) return complain("numbers above 0", *bad);
+  return {};
+}
+
+Result<void> check_attributes(const std::string& file, const onnx::GraphProto& graph) {
+  for (const onnx::NodeProto& node : graph.node()) {
+    const bool standard = node.domain().empty() || node.domain() == "ai.onnx";
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) TRY_VOID(check_attributes(file, attribute.g()));
+      for (const auto& inner : attribute.graphs()) TRY_VOID(check_attributes(file, inner));
+      if (standard) TRY_VOID(check_attribute(file, node, attribute));
+    }
+  }
+  return {};
+}
+
 Result<void> infer(const std::string& file, onnx::ModelProto& proto) {
   proto.mutable_graph()->clear_value_info();  // sizes there belong to the batch that was exported
   for (auto& output : *proto.mutable_graph()->mutable_output())
@@ -216,6 +244,7 @@ Result<Model> load(std::string_view bytes, const std::string& file, const Option
   TRY_VOID(fix_inputs(file, options, *model.proto.mutable_graph(), model));
   TRY_VOID(sort(file, model.proto.graph(), model));
   reorder(model.proto, model);
+  TRY_VOID(check_attributes(file, model.proto.graph()));
   TRY_VOID(infer(file, model.proto));
   model.order.clear();
   for (const auto& node : model.proto.graph().node()) model.order.push_back(&node);
