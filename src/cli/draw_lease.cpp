@@ -17,7 +17,7 @@ using State = api::LeaseState;
 // "2h30m": two units at most, because nobody counts the seconds of a day.
 std::string brief(std::chrono::milliseconds time) {
   using std::chrono::duration_cast;
-  const auto seconds = duration_cast<std::chrono::seconds>(std::max(time, std::chrono::milliseconds{}));
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(std::max(time, std::chrono::milliseconds{}));
   constexpr std::chrono::hours kLong{48};
   if (seconds >= kLong) return to_string(std::chrono::milliseconds(duration_cast<std::chrono::hours>(seconds)));
   if (seconds >= std::chrono::hours(1))
@@ -62,7 +62,7 @@ std::string holder_words(const api::Holder& holder) {
 }
 
 std::string time_words(const api::Lease& lease, Time now) {
-  if (lease.state == State::ended) return lease.ended ? "ended " + brief(now - *lease.ended) + " ago" : "ended";
+  if (lease.state == State::ended) return lease.ended ? brief(now - *lease.ended) + " ago" : "";
   if (lease.state == State::waiting) return turn_words(lease, now);
   if (!lease.expires) return "until released";
   return *lease.expires > now ? brief(*lease.expires - now) + " left" : "expired";

@@ -72,7 +72,8 @@ TEST(Parse, ADemandWinsOverVariables) {
 
 TEST(Parse, ErrorsNameWhatIsWrongAndWhatIsNear) {
   EXPECT_EQ(error_of({"staus"}), "unknown verb \"staus\"; did you mean status?");
-  EXPECT_EQ(error_of({"status", "--verbos"}), "unknown option --verbos; did you mean --verbose, --version or --debug?");
+  EXPECT_EQ(error_of({"status", "--verbos"}),
+            "unknown option --verbos; did you mean --verbose, --version or --server?");
   EXPECT_EQ(error_of({"status", "more"}), "unexpected argument \"more\" of status");
   EXPECT_EQ(error_of({"apply", "-f"}), "option --config-file needs a value: FILE");
   EXPECT_EQ(error_of({"apply", "-f", "a", "-f", "b"}), "option --config-file is given 2 times (a, b): give it once");

@@ -78,6 +78,7 @@ void give_back(Session& session, const api::Lease& lease) {
 
 Result<int> run_run(const Parsed& parsed) {
   TRY_VOID(format_of(parsed));
+  if (!parsed.command) return fail(ErrorCode::invalid, "run needs a command: partita run -p PROFILE -- CMD");
   const auto session = TRY(open_session(parsed));
   if (parsed.flag("server") && !session->emulated && !parsed.text("server")->starts_with('/'))
     return fail(ErrorCode::invalid, "run works on the node that it is started on: leave --server out");

@@ -89,6 +89,8 @@ Result<int> run_serve(const Parsed& parsed) {
   auto place = TRY(node_place(parsed, catalog));
   TRY_VOID(set_policy(parsed, place));
   const auto options = TRY(server_options(parsed, place));
+  if (const auto socket = node::daemon_socket(place.options))
+    return fail(ErrorCode::unavailable, place.options.name + " is served already, at " + socket->string());
   TRY_VOID(make_folder_of(options.socket));
   sigset_t signals;
   sigemptyset(&signals);

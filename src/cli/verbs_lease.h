@@ -132,11 +132,9 @@ inline constexpr Example kServeExamples[] = {
     {"partita serve --listen 0.0.0.0:8443 --certificate node.pem --key node.key", "remote tools may ask, with tokens"},
     {"partita --emulate dgx-a100 serve", "an emulated node that a team can share"},
 };
-inline constexpr Example kTokenExamples[] = {
-    {"partita token create ci-runner --for 90d", "a token, shown once"},
-    {"partita token list", "which there are"},
-    {"partita token revoke ci-runner", "from now on it opens nothing"},
-};
+inline constexpr Example kTokenCreateExamples[] = {{"partita token create ci-runner --for 90d", "a token, shown once"}};
+inline constexpr Example kTokenListExamples[] = {{"partita token list", "which there are"}};
+inline constexpr Example kTokenRevokeExamples[] = {{"partita token revoke ci-runner", "from now on it opens nothing"}};
 
 inline constexpr Verb kLease = {
     "lease",
@@ -217,17 +215,17 @@ inline constexpr Verb kServe = {
     kServeExamples};
 inline constexpr Verb kToken = {"token",
                                 "make, list and revoke tokens for remote callers",
-                                "Tokens open the daemon's TCP address. Only their hashes "
-                                "are kept.",
+                                "Tokens open the daemon's TCP address. Only their hashes are kept.",
                                 {},
                                 {},
-                                kTokenExamples};
+                                {}};
 inline constexpr Verb kTokenCreate = {
     "token create",       "make a token; shown once", "Prints the secret. It is not kept and cannot be shown again.",
-    kTokenNamePositional, kTokenCreateOptions,        {}};
+    kTokenNamePositional, kTokenCreateOptions,        kTokenCreateExamples};
 inline constexpr Verb kTokenList = {
-    "token list", "the tokens that there are", "Lists names, roles, users and times.", {}, {}, {}};
+    "token list", "the tokens that there are", "Lists names, roles, users and times.", {}, {}, kTokenListExamples};
 inline constexpr Verb kTokenRevoke = {
-    "token revoke", "make a token useless", "From the next request on it is refused.", kTokenPositional, {}, {}};
+    "token revoke",      "make a token useless", "From the next request on it is refused.", kTokenPositional, {},
+    kTokenRevokeExamples};
 
 }  // namespace partita::cli

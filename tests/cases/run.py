@@ -7,6 +7,7 @@ A case file begins with comment lines (#) that say what it shows, then has secti
                         with a sanitized one)
     --- file NAME       a file in the case's folder
     --- given           shell lines that set things up; they must succeed
+    --- daemon ARGS     "partita ARGS serve" runs from here on; at the end of the case SIGTERM must end it with 0
     --- run             shell lines whose outcome is checked; may be repeated, each with its own expectations
     --- exit            the exit status (0 when the section is missing)
     --- stdout          what is printed, exactly (nothing when the section is missing)
@@ -42,7 +43,7 @@ PLACEHOLDERS = {
     "<PID>": r"\d+",
     "<N>": r"\d+",
 }
-SECTIONS = ("foreign", "file", "given", "run", "exit", "stdout", "stderr")
+SECTIONS = ("foreign", "file", "given", "daemon", "run", "exit", "stdout", "stderr")
 TIMEOUT_S = 60
 
 
@@ -57,7 +58,7 @@ class Case:
         self.lines = path.read_text(encoding="utf-8").splitlines()
         self.foreign = False
         self.files = []  # (name, text)
-        self.steps = []  # ("given", text) or ("run", Step)
+        self.steps = []  # ("given", text), ("daemon", arguments) or ("run", Step)
         self.read()
 
     def read(self):
@@ -75,6 +76,8 @@ class Case:
                 self.files.append((name, text))
             elif kind == "given":
                 self.steps.append(("given", text))
+            elif kind == "daemon":
+                self.steps.append(("daemon", name.split()))
             elif kind == "run":
                 step = Step()
                 step.sections["run"] = (start + 1, end)
@@ -121,6 +124,28 @@ def execute(script, folder, variables, groups):
         out.seek(0)
         err.seek(0)
         return status, out.read().decode("utf-8", "replace"), err.read().decode("utf-8", "replace")
+
+
+def start_daemon(partita, arguments, folder, variables, groups):
+    """Returns the process once it serves."""
+    process = subprocess.Popen(
+        [partita, *arguments, "serve"], cwd=folder / "work", env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+    groups.append(process.pid)
+    line = process.stdout.readline()
+    if not line.startswith("partita serves "):
+        raise RuntimeError(f"the daemon does not serve: {line}{process.stdout.read()}")
+    return process
+
+
+def end_daemon(process):
+    """What is wrong with its end."""
+    process.terminate()
+    try:
+        out, _ = process.communicate(timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        return ["the daemon still runs after SIGTERM"]
+    return [] if process.returncode == 0 else [f"the daemon ended with {process.returncode}:", out]
 
 
 def end_groups(groups):
@@ -195,7 +220,7 @@ def updated(case, step, status, out, err, folder, replacements):
 
 def run_case(path, partita, update):
     case = Case(path)
-    problems, groups, replacements = [], [], []
+    problems, groups, replacements, daemons = [], [], [], []
     folder = pathlib.Path(tempfile.mkdtemp(prefix="partita-case-"))
     try:
         (folder / "work").mkdir()
@@ -209,6 +234,9 @@ def run_case(path, partita, update):
                     problems.append(f"given failed with {status}:\n{step}{out}{err}")
                     break
                 continue
+            if kind == "daemon":
+                daemons.append(start_daemon(partita, step, folder, variables, groups))
+                continue
             status, out, err = execute(case.text(step, "run"), folder, variables, groups)
             if update:
                 updated(case, step, status, out, err, folder, replacements)
@@ -216,6 +244,10 @@ def run_case(path, partita, update):
                 found = check(case, step, status, out, err, folder)
                 if found:
                     problems += [f"run: {case.text(step, 'run').strip()}", *found]
+        for process in daemons:
+            problems += end_daemon(process)
+    except RuntimeError as error:
+        problems.append(str(error))
     finally:
         end_groups(groups)
         shutil.rmtree(folder, ignore_errors=True)
