@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "fleet/patterns.h"
+
 namespace partita::fleet {
 
 namespace {
@@ -63,6 +65,10 @@ Result<void> check(const Fleet& fleet, const Demand& demand) {
     TRY_VOID(check_kind(kind, geometry->second));
   }
   for (const auto& want : demand.wants) TRY_VOID(check_want(fleet, want));
+  const auto classes = classes_of(fleet, demand);
+  for (std::size_t k = 0; k < fleet.kinds.size(); ++k)
+    if (std::ranges::count_if(classes.of[k], [](int c) { return c >= 0; }) > static_cast<std::ptrdiff_t>(kMostKinds))
+      return wrong(fmt::format("demand: expected at most {} profiles of one board, found more", kMostKinds));
   return {};
 }
 

@@ -45,8 +45,7 @@ class Expansion {
 
   // A GPU that stays unused, though idle instances are there: they serve nobody.
   static bool idles(const Chosen& chosen) {
-    return chosen.option->destroyed == 0 && std::ranges::count(chosen.option->supply, 0) ==
-                                                static_cast<std::ptrdiff_t>(chosen.option->supply.size());
+    return chosen.option->destroyed == 0 && chosen.option->supply == Counts{};
   }
 
   std::vector<Slot> slots_of(const Chosen& chosen) const {

@@ -8,6 +8,7 @@ namespace partita::fleet {
 namespace {
 
 constexpr double kWhole = 1e-6;
+constexpr std::size_t kSmall = 600;  // columns: such programs are solved at once
 
 bool done(const IntegerSolution& solution) { return solution.status == IntegerSolution::Status::optimal; }
 
@@ -56,6 +57,7 @@ IntegerProgram without_costly(const IntegerProgram& program, const LinearSolutio
 
 IntegerSolution minimise(const IntegerProgram& program, const WorkLimits& limits, double grain,
                          std::span<const double> start) {
+  if (program.columns.size() <= kSmall) return solve(program, limits, grain, start);
   const auto relaxed = relax(program);
   IntegerSolution best;
   if (!relaxed) {

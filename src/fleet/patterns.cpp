@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <set>
 #include <tuple>
 
 namespace partita::fleet {
@@ -12,7 +11,7 @@ namespace partita::fleet {
 struct Refills::Standing {
   plan::SliceMask occupied = 0;
   int total = 0, me = 0, me_all = 0, media = 0;
-  Counts counts;  // of profiles_
+  Counts counts{};  // of profiles_
 };
 
 namespace {
@@ -30,9 +29,11 @@ Refills::Refills(const plan::Geometry& geometry, std::vector<int> profiles)
 }
 
 Refills::Key Refills::key(const Standing& standing) const {
-  Key out{static_cast<int>(standing.occupied), standing.total, standing.me, standing.me_all, standing.media};
-  for (std::size_t i = 0; i < profiles_.size(); ++i) out.push_back(capped_[i] ? standing.counts[i] : 0);
-  return out;
+  Counts capped{};
+  for (std::size_t i = 0; i < profiles_.size(); ++i)
+    if (capped_[i]) capped[i] = standing.counts[i];
+  const int rules = standing.total + (standing.me * 16) + (standing.me_all * 256) + (standing.media * 4096);
+  return {standing.occupied, rules, capped};
 }
 
 bool Refills::allows(const Standing& standing, std::size_t i) const {
@@ -44,48 +45,48 @@ bool Refills::allows(const Standing& standing, std::size_t i) const {
          (me_all == 0 || media == 1);
 }
 
+// Every set of places once: by profile, then by start.
 std::vector<Counts> Refills::enumerate(const Standing& standing) const {
-  std::set<std::pair<Counts, plan::SliceMask>> seen;
-  std::set<Counts> reached;
-  Counts created(profiles_.size());
-  const auto descend = [&](auto&& self, const Standing& now) -> void {
-    if (!seen.emplace(created, now.occupied).second) return;
-    reached.insert(created);
-    for (std::size_t i = 0; i < profiles_.size(); ++i) {
+  std::vector<Counts> reached;
+  Counts created{};
+  const auto descend = [&](auto&& self, const Standing& now, std::size_t from, std::size_t from_place) -> void {
+    reached.push_back(created);
+    for (std::size_t i = from; i < profiles_.size(); ++i) {
       if (!allows(now, i)) continue;
       const auto& profile = geometry_.profiles()[at(profiles_[i])];
-      for (const auto& place : profile.placements) {
-        if ((place.mask & now.occupied) != 0) continue;
+      for (std::size_t j = i == from ? from_place : 0; j < profile.placements.size(); ++j) {
+        if ((profile.placements[j].mask & now.occupied) != 0) continue;
         Standing next = now;
-        next.occupied |= place.mask;
+        next.occupied |= profile.placements[j].mask;
         ++next.total;
         ++next.counts[i];
         next.me += profile.me ? 1 : 0;
         next.me_all += profile.me_all ? 1 : 0;
         next.media += profile.no_me ? 0 : 1;
         ++created[i];
-        self(self, next);
+        self(self, next, i, j + 1);
         --created[i];
       }
     }
   };
-  descend(descend, standing);
+  descend(descend, standing, 0, 0);
+  std::ranges::sort(reached);
+  reached.erase(std::ranges::unique(reached).begin(), reached.end());
   std::vector<Counts> out;
   for (auto counts : reached) {
     bool maximal = true;
-    for (std::size_t i = 0; i < counts.size() && maximal; ++i) {
+    for (std::size_t i = 0; i < profiles_.size() && maximal; ++i) {
       ++counts[i];
-      maximal = !reached.contains(counts);
+      maximal = !std::ranges::binary_search(reached, counts);
       --counts[i];
     }
-    if (maximal) out.push_back(std::move(counts));
+    if (maximal) out.push_back(counts);
   }
   return out;
 }
 
 const std::vector<Counts>& Refills::maximal(std::span<const plan::Placed> standing) {
   Standing now;
-  now.counts.resize(profiles_.size());
   for (const auto& placed : standing) {
     const auto& profile = geometry_.profiles()[at(placed.profile)];
     now.occupied |= geometry_.units_of(placed.profile, placed.start);
@@ -119,12 +120,21 @@ Classes classes_of(const Fleet& fleet, const Demand& demand) {
   return out;
 }
 
+std::vector<int> Classes::of_kind(std::size_t kind) const {
+  std::vector<int> out;
+  for (const int c : of[kind])
+    if (c >= 0) out.push_back(c);
+  std::ranges::sort(out);
+  out.erase(std::ranges::unique(out).begin(), out.end());
+  return out;
+}
+
 namespace {
 
 class OptionMaker {
  public:
-  OptionMaker(const Kind& kind, std::span<const int> class_of, std::size_t classes, Refills& refills, Goal goal)
-      : kind_(kind), class_of_(class_of), classes_(classes), refills_(refills), goal_(goal) {
+  OptionMaker(const Kind& kind, std::span<const int> place_of, Refills& refills, Goal goal)
+      : kind_(kind), place_of_(place_of), refills_(refills), goal_(goal) {
     for (std::size_t i = 0; i < kind.state.size(); ++i)
       (kind.state[i].pinned ? pinned_ : idle_) |= std::uint32_t{1} << i;
   }
@@ -136,11 +146,9 @@ class OptionMaker {
     }
     add(leave_alone());
     if (costs() && idle_ != 0) add(unused());
-    std::vector<Option> out;
-    out.reserve(best_.size());
-    for (auto& [_, option] : best_) out.push_back(std::move(option));
-    drop_beaten(out);
-    return out;
+    join_equal();
+    drop_beaten();
+    return std::move(options_);
   }
 
  private:
@@ -157,7 +165,7 @@ class OptionMaker {
 
   Option unused() const {
     Option out = bare(0);
-    std::ranges::fill(out.supply, std::uint8_t{0});
+    out.supply = {};
     return out;
   }
 
@@ -165,12 +173,9 @@ class OptionMaker {
   Option bare(std::uint32_t destroyed) const {
     Option out;
     out.destroyed_bits = destroyed;
-    out.created.resize(refills_.profiles().size());
-    out.supply.resize(classes_);
-    out.lost.resize(classes_);
     out.destroyed = std::popcount(destroyed);
     for (std::size_t i = 0; i < kind_.state.size(); ++i) {
-      const int c = class_of_[at(kind_.state[i].placed.profile)];
+      const int c = place_of_[at(kind_.state[i].placed.profile)];
       if (c >= 0 && bit(idle_, i)) ++(bit(destroyed, i) ? out.lost : out.supply)[at(c)];
     }
     return out;
@@ -185,59 +190,59 @@ class OptionMaker {
       Option option = base;
       option.created = counts;
       bool any = false;
-      for (std::size_t i = 0; i < counts.size(); ++i) {
-        option.supply[at(class_of_[at(refills_.profiles()[i])])] += counts[i];
+      for (std::size_t i = 0; i < refills_.profiles().size(); ++i) {
+        option.supply[at(place_of_[at(refills_.profiles()[i])])] += counts[i];
         any = any || counts[i] > 0;
       }
       if (!any) continue;
       option.touched = goal_ == Goal::touched;
       option.used = costs();
-      add(std::move(option));
+      add(option);
     }
   }
 
-  void add(Option option) {
-    Key key{option.supply, goal_ == Goal::disturbance ? option.lost : Counts{}, option.used, option.touched};
-    const auto [found, fresh] = best_.try_emplace(std::move(key), option);
-    if (!fresh && option.destroyed < found->second.destroyed) found->second = std::move(option);
+  void add(const Option& option) {
+    options_.push_back(option);
+    if (goal_ != Goal::disturbance) options_.back().lost = {};
+  }
+
+  // Of those that differ only in what is destroyed, the one that destroys least.
+  void join_equal() {
+    const auto key = [](const Option& o) { return std::tie(o.used, o.touched, o.supply, o.lost); };
+    std::ranges::sort(options_, [&](const Option& a, const Option& b) {
+      return std::tuple_cat(key(a), std::tie(a.destroyed)) < std::tuple_cat(key(b), std::tie(b.destroyed));
+    });
+    const auto rest = std::ranges::unique(options_, [&](const Option& a, const Option& b) { return key(a) == key(b); });
+    options_.erase(rest.begin(), rest.end());
   }
 
   bool beats(const Option& a, const Option& b) const {
     if (a.destroyed > b.destroyed || (a.touched && !b.touched) || (a.used && !b.used)) return false;
-    for (std::size_t c = 0; c < classes_; ++c)
-      if (a.supply[c] < b.supply[c] || (goal_ == Goal::disturbance && a.lost[c] > b.lost[c])) return false;
+    for (std::size_t c = 0; c < refills_.profiles().size(); ++c)  // at least as many as there are classes
+      if (a.supply[c] < b.supply[c] || a.lost[c] > b.lost[c]) return false;
     return true;
   }
 
-  void drop_beaten(std::vector<Option>& options) const {
-    std::ranges::stable_sort(options, {}, [](const Option& option) {
-      return std::tuple(option.used, option.touched, option.destroyed);
-    });
+  void drop_beaten() {
     std::vector<Option> out;
-    for (std::size_t i = 0; i < options.size(); ++i) {
-      bool beaten = false;
-      for (std::size_t j = 0; j < options.size() && !beaten; ++j)
-        beaten = j != i && beats(options[j], options[i]) && (!beats(options[i], options[j]) || j < i);
-      if (!beaten) out.push_back(options[i]);
-    }
-    options = std::move(out);
+    for (const auto& option : options_)
+      if (std::ranges::none_of(options_, [&](const Option& other) { return &other != &option && beats(other, option); }))
+        out.push_back(option);
+    options_ = std::move(out);
   }
 
-  using Key = std::tuple<Counts, Counts, bool, bool>;
   const Kind& kind_;
-  std::span<const int> class_of_;
-  std::size_t classes_;
+  std::span<const int> place_of_;
   Refills& refills_;
   Goal goal_;
   std::uint32_t idle_ = 0, pinned_ = 0;
-  std::map<Key, Option> best_;
+  std::vector<Option> options_;
 };
 
 }  // namespace
 
-std::vector<Option> options_of(const Kind& kind, std::span<const int> class_of_profile, std::size_t classes,
-                               Refills& refills, Goal goal) {
-  return OptionMaker(kind, class_of_profile, classes, refills, goal).make();
+std::vector<Option> options_of(const Kind& kind, std::span<const int> place_of_profile, Refills& refills, Goal goal) {
+  return OptionMaker(kind, place_of_profile, refills, goal).make();
 }
 
 }  // namespace partita::fleet

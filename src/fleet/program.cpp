@@ -43,25 +43,24 @@ void Program::find_options() {
       if (classes.of[k][p] >= 0) profiles.push_back(static_cast<int>(p));
     auto& refills = refills_[{kind.board.get(), profiles}];
     if (!refills) refills = std::make_unique<Refills>(*geometry, profiles);
-    options.push_back(options_of(kind, classes.of[k], classes.classes.size(), *refills, demand_.goal));
+    classes_of_kind.push_back(classes.of_kind(k));
+    std::vector<int> places(kind.board->profiles.size(), -1);
+    for (const int p : profiles)
+      places[at(p)] = static_cast<int>(std::ranges::find(classes_of_kind[k], classes.of[k][at(p)]) -
+                                       classes_of_kind[k].begin());
+    options.push_back(options_of(kind, places, *refills, demand_.goal));
   }
 }
 
 void Program::join_kinds() {
   using Signature = std::tuple<Counts, Counts, int, bool, bool>;
-  std::map<std::tuple<bool, double, std::vector<Signature>>, std::size_t> known;
+  std::map<std::tuple<bool, double, std::vector<int>, std::vector<Signature>>, std::size_t> known;
   for (std::size_t k = 0; k < fleet_.kinds.size(); ++k) {
     const auto& kind = fleet_.kinds[k];
-    // Alike, whatever the order in which they were found.
-    std::ranges::sort(options[k], {}, [](const Option& o) {
-      return std::tuple(o.used, o.touched, o.destroyed, o.supply, o.lost);
-    });
     std::vector<Signature> signature;
     for (const auto& o : options[k]) signature.emplace_back(o.supply, o.lost, o.destroyed, o.touched, o.used);
-    if (demand_.goal != Goal::disturbance)
-      for (auto& each : signature) std::get<1>(each).clear();
     const auto [found, fresh] =
-        known.try_emplace({kind.count.has_value(), kind.price, std::move(signature)}, bins.size());
+        known.try_emplace({kind.count.has_value(), kind.price, classes_of_kind[k], std::move(signature)}, bins.size());
     if (fresh) bins.push_back({{}, kind.count ? std::optional<std::int64_t>(0) : std::nullopt, kind.price, {}});
     auto& bin = bins[found->second];
     bin.kinds.push_back(static_cast<int>(k));
@@ -83,38 +82,47 @@ void Program::add_option_columns() {
   }
 }
 
+// Instances of a weight that a want needs, when it has no others.
+double Program::needed(int want, double weight) const {
+  return std::ceil((demand_.wants[at(want)].amount / weight) - 1e-9);
+}
+
+void Program::add_supply(std::vector<IntegerProgram::Row>& rows, Counts Option::*counts, double sign) const {
+  for (const auto& bin : bins) {
+    const auto k = at(bin.kinds.front());
+    for (std::size_t o = 0; o < bin.columns.size(); ++o)
+      for (std::size_t i = 0; i < classes_of_kind[k].size(); ++i)
+        if (const auto n = (options[k][o].*counts)[i]; n > 0)
+          rows[at(classes_of_kind[k][i])].terms.push_back({bin.columns[o], sign * n});
+  }
+}
+
 // Supply of a class covers what serves from it; what serves a want covers its amount.
 void Program::add_service_rows() {
   std::vector<int> classes_of_want(demand_.wants.size());
   for (const auto& type : classes.classes)
     for (const auto& use : type.uses) ++classes_of_want[at(use.want)];
-  std::vector<IntegerProgram::Row> wants(demand_.wants.size());
+  std::vector<IntegerProgram::Row> supply(classes.classes.size()), wants(demand_.wants.size());
   want_rows.assign(demand_.wants.size(), -1);
+  add_supply(supply, &Option::supply, 1);
   for (std::size_t c = 0; c < classes.classes.size(); ++c) {
     const auto& uses = classes.classes[c].uses;
-    IntegerProgram::Row row;
+    auto& row = supply[c];
     row.lower = 0;
-    for (const auto& bin : bins) {
-      const auto& list = options[at(bin.kinds.front())];
-      for (std::size_t o = 0; o < list.size(); ++o)
-        if (list[o].supply[c] > 0) row.terms.push_back({bin.columns[o], static_cast<double>(list[o].supply[c])});
-    }
     const bool own = uses.size() == 1 && classes_of_want[at(uses.front().want)] == 1;
     for (const auto& use : uses) {
-      const double amount = demand_.wants[at(use.want)].amount;
-      const double needed = std::ceil((amount / use.weight) - 1e-9);
       Service service{static_cast<int>(c), use.want, use.weight, -1};
       if (own) {
-        row.lower = needed;
+        row.lower = needed(use.want, use.weight);
         want_rows[at(use.want)] = static_cast<int>(base.rows.size());
       } else {
-        service.column = base.add_column({0, 0, needed, true});
-        row.terms.push_back({service.column, -1});
-        auto& want = wants[at(use.want)];
-        // Whole numbers stay whole; rates are scaled, so that tolerances mean the same for all.
+        // Rates are scaled, so that the solver's tolerances mean the same for all; whole numbers stay whole.
+        const double amount = demand_.wants[at(use.want)].amount;
         const double scale = use.weight == 1 && amount == std::floor(amount) ? 1 : 1000 / amount;
-        want.lower = amount * (scale == 1 ? 1 : scale);
-        want.terms.push_back({service.column, use.weight * scale});
+        service.column = base.add_column({0, 0, needed(use.want, use.weight), true});
+        row.terms.push_back({service.column, -1});
+        wants[at(use.want)].lower = amount * scale;
+        wants[at(use.want)].terms.push_back({service.column, use.weight * scale});
       }
       services.push_back(service);
     }
@@ -129,26 +137,21 @@ void Program::add_service_rows() {
 
 // created(c) >= what serves - what is idle now + what is destroyed.
 void Program::add_created() {
-  for (std::size_t c = 0; c < classes.classes.size(); ++c) {
-    IntegerProgram::Row row;
-    double idle = 0;
-    for (std::size_t k = 0; k < fleet_.kinds.size(); ++k)
-      for (const auto& occupant : fleet_.kinds[k].state)
-        if (!occupant.pinned && classes.of[k][at(occupant.placed.profile)] == static_cast<int>(c))
-          idle += static_cast<double>(fleet_.kinds[k].count.value_or(0));
-    row.lower = -idle;
-    for (const auto& service : services) {
-      if (service.type != static_cast<int>(c)) continue;
-      if (service.column < 0)
-        row.lower += std::ceil((demand_.wants[at(service.want)].amount / service.weight) - 1e-9);
-      else
-        row.terms.push_back({service.column, -1});
-    }
-    for (const auto& bin : bins) {
-      const auto& list = options[at(bin.kinds.front())];
-      for (std::size_t o = 0; o < list.size(); ++o)
-        if (list[o].lost[c] > 0) row.terms.push_back({bin.columns[o], -static_cast<double>(list[o].lost[c])});
-    }
+  std::vector<IntegerProgram::Row> rows(classes.classes.size());
+  add_supply(rows, &Option::lost, -1);
+  for (auto& row : rows) row.lower = 0;
+  for (std::size_t k = 0; k < fleet_.kinds.size(); ++k)
+    for (const auto& occupant : fleet_.kinds[k].state)
+      if (const int c = classes.of[k][at(occupant.placed.profile)]; c >= 0 && !occupant.pinned)
+        rows[at(c)].lower -= static_cast<double>(fleet_.kinds[k].count.value_or(0));
+  for (const auto& service : services) {
+    auto& row = rows[at(service.type)];
+    if (service.column < 0)
+      row.lower += needed(service.want, service.weight);
+    else
+      row.terms.push_back({service.column, -1});
+  }
+  for (auto& row : rows) {
     created_columns_.push_back(base.add_column({}));
     row.terms.push_back({created_columns_.back(), 1});
     base.add_row(std::move(row));
@@ -179,7 +182,7 @@ std::vector<Program::Level> Program::levels(Goal goal) const {
     if (service.column >= 0)
       slices.terms.push_back({service.column, each});
     else
-      slices.constant += each * std::ceil((demand_.wants[at(service.want)].amount / service.weight) - 1e-9);
+      slices.constant += each * needed(service.want, service.weight);
   }
   switch (goal) {
     case Goal::cost:
@@ -197,7 +200,7 @@ std::vector<std::vector<std::int64_t>> Program::served(const std::vector<double>
   for (const auto& service : services)
     out[at(service.type)][at(service.want)] = std::llround(
         service.column >= 0 ? values[at(service.column)]
-                            : std::ceil((demand_.wants[at(service.want)].amount / service.weight) - 1e-9));
+                            : needed(service.want, service.weight));
   return out;
 }
 
