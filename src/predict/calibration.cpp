@@ -11,12 +11,14 @@
 namespace partita::predict {
 namespace {
 
-// Log-scale deviations: of a point around a calibrated model, and of the factors around 1.
-constexpr double kResidual = 0.03;
-constexpr std::array<double, 3> kPrior{0.2, 0.1, 0.2};
-// What remains at places far from the points.
-constexpr double kModelResidual = 0.047;
+// Log-scale difference from which on points are said to contradict each other, or the model.
 constexpr double kContradiction = 0.15;
+
+// Log-scale deviations of the three factors around 1, before any point.
+std::array<double, 3> factor_spreads(const Constants& constants) {
+  return {constants[Key::device_factor_spread], constants[Key::bandwidth_factor_spread],
+          constants[Key::host_factor_spread]};
+}
 
 Factors factors_of(const std::vector<double>& logs) {
   return {std::exp(logs[0]), std::exp(logs[1]), std::exp(logs[2])};
@@ -103,7 +105,7 @@ Calibration most_probable(const Predictor& predictor, const std::vector<Point>& 
     return out;
   };
   std::vector<Parameter> parameters;
-  for (double sigma : kPrior) parameters.push_back({0, -3, 3, sigma});
+  for (double sigma : factor_spreads(predictor.constants())) parameters.push_back({0, -3, 3, sigma});
   Solution solution = solve(problem, parameters);
   Calibration out;
   Factors found = factors_of(solution.parameters);
@@ -113,13 +115,14 @@ Calibration most_probable(const Predictor& predictor, const std::vector<Point>& 
   std::ranges::copy(solution.covariance, out.covariance.begin());
   double worst = 0;
   for (double r : solution.residuals) worst = std::max(worst, std::abs(r) * noise);
-  out.residual = std::hypot(kModelResidual, worst);
+  out.residual = std::hypot(predictor.constants()[Key::calibrated_spread], worst);
   return out;
 }
 
 // The largest disagreement of the points with the calibrated model.
-double noise_of(const Calibration& c) {
-  return std::sqrt(std::max(0.0, c.residual * c.residual - kModelResidual * kModelResidual));
+double noise_of(const Constants& constants, const Calibration& c) {
+  double model = constants[Key::calibrated_spread];
+  return std::sqrt(std::max(0.0, c.residual * c.residual - model * model));
 }
 
 }  // namespace
@@ -129,9 +132,10 @@ Result<Calibration> calibrate(const Predictor& predictor, const std::vector<Poin
   for (const Point& point : points) {
     if (auto time = predictor.time(point.partition, point.batch); !time) return std::unexpected(time.error());
   }
-  Calibration out = most_probable(predictor, points, kResidual);
-  out.notes = contradictions(predictor.constants(), points);
-  double worst = noise_of(out);
+  const Constants& constants = predictor.constants();
+  Calibration out = most_probable(predictor, points, constants[Key::point_spread]);
+  out.notes = contradictions(constants, points);
+  double worst = noise_of(constants, out);
   if (out.notes.empty() && worst > kContradiction) {
     out.notes.push_back(
         fmt::format("the measured points do not agree with any setting of the model: {:.0f} % remain; "
@@ -141,7 +145,7 @@ Result<Calibration> calibrate(const Predictor& predictor, const std::vector<Poin
   if (out.notes.empty()) return out;
   // Points that disagree by so much are worth no more than that.
   std::vector<std::string> notes = std::move(out.notes);
-  out = most_probable(predictor, points, std::max(kResidual, worst));
+  out = most_probable(predictor, points, std::max(constants[Key::point_spread], worst));
   out.notes = std::move(notes);
   return out;
 }
@@ -149,13 +153,16 @@ Result<Calibration> calibrate(const Predictor& predictor, const std::vector<Poin
 std::optional<NextPoint> next_point(const Predictor& predictor, const std::vector<Point>& places,
                                     const Calibration& calibration) {
   if (places.empty()) return std::nullopt;
+  const Constants& constants = predictor.constants();
   std::array<double, 9> covariance = calibration.covariance;
   if (calibration.residual <= 0) {
     covariance.fill(0);
-    for (std::size_t i = 0; i < 3; ++i) covariance[i * 4] = kPrior[i] * kPrior[i];
+    const auto spreads = factor_spreads(constants);
+    for (std::size_t i = 0; i < 3; ++i) covariance[i * 4] = spreads[i] * spreads[i];
   }
   // One more point will agree no better than those before it.
-  double noise = std::max(kResidual, noise_of(calibration)), residual = std::max(kModelResidual, calibration.residual);
+  double noise = std::max(constants[Key::point_spread], noise_of(constants, calibration));
+  double residual = std::max(constants[Key::calibrated_spread], calibration.residual);
   Factors at{calibration.device, calibration.bandwidth, calibration.host};
   std::vector<std::array<double, 3>> slope;
   for (const Point& place : places) slope.push_back(slopes(predictor, place, at));
@@ -176,8 +183,6 @@ std::optional<NextPoint> next_point(const Predictor& predictor, const std::vecto
 }
 
 Result<Estimate> from_two_points(const Constants& constants, const TwoPoints& points, const Partition& partition) {
-  constexpr double kComputeShare = 0.75;
-  constexpr double kSpread = 0.06;
   TRY_VOID(check({points.largest, points.smallest}));
   if (points.largest.batch != points.smallest.batch) {
     return fail(ErrorCode::invalid,
@@ -196,12 +201,12 @@ Result<Estimate> from_two_points(const Constants& constants, const TwoPoints& po
                                                 place_name(points.largest), points.largest.step_ms,
                                                 place_name(points.smallest), points.smallest.step_ms));
   }
+  double compute = constants[Key::two_points_compute];
   auto weight = [&](const Device& d) {
-    return kComputeShare * large.multiprocessors / d.multiprocessors +
-           (1 - kComputeShare) * large.bandwidth / d.bandwidth;
+    return compute * large.multiprocessors / d.multiprocessors + (1 - compute) * large.bandwidth / d.bandwidth;
   };
   double time = std::max(points.largest.step_ms, points.smallest.step_ms * weight(asked) / weight(small));
-  return interval(time, kSpread);
+  return interval(time, constants[Key::two_points_spread]);
 }
 
 }  // namespace partita::predict

@@ -30,8 +30,8 @@ std::optional<NextPoint> next_point(const Predictor& predictor, const std::vecto
                                     const Calibration& calibration);
 
 // A workload of which nothing is known but its step time at one batch on the largest and on the smallest profile:
-//   T(g) = max( T_largest, T_smallest * w(g) / w(smallest) ),   w(g) = a * SM_largest / SM + (1 - a) * share of
-//   memory^-1
+//   T(g) = max( T_largest, T_smallest * w(g) / w(smallest) )
+//   w(g) = a * SM_largest / SM + (1 - a) * bandwidth_largest / bandwidth      a: two_points_compute of the constants
 struct TwoPoints {
   Point largest, smallest;
 };

@@ -64,6 +64,8 @@ constexpr std::array<KeyInfo, kKeyCount> kTable{{
      "reserved memory over the activations kept for the backward pass", ""},
     {Key::training_parameter_copies, "training_parameter_copies", "1", 5, 3, 10, true,
      "copies of the parameters while training with Adam: weights, gradients, two moments, buffers", ""},
+    {Key::measured_boost_mhz, "measured_boost_mhz", "MHz", 1410, 500, 5000, false,
+     "boost clock of the boards that bandwidth_per_sm was fitted on", "NVIDIA A100 data sheets"},
     {Key::idle_w, "idle_w", "W", 60, 0, 200, false, "power of an idle board with its memory clocked up",
      "judgement: A100 boards idle at 50-70 W"},
     {Key::ga100_dynamic_w, "ga100_dynamic_w", "W", 392, 50, 1500, false,
@@ -90,6 +92,19 @@ constexpr std::array<KeyInfo, kKeyCount> kTable{{
      "added where precision or framework lie beyond the fitted data", "judgement"},
     {Key::board_spread, "board_spread", "log", 0.25, 0, 1, false, "added where the board lies beyond the data",
      "judgement: no data"},
+    {Key::point_spread, "point_spread", "log", 0.03, 0.001, 1, false,
+     "how far one own point lies from a calibrated model", "judgement: what repeated runs of one point differ by"},
+    {Key::device_factor_spread, "device_factor_spread", "log", 0.2, 0.001, 2, false,
+     "how far a calibration's factor of computing time usually lies from 1", "judgement"},
+    {Key::bandwidth_factor_spread, "bandwidth_factor_spread", "log", 0.1, 0.001, 2, false,
+     "the same of memory time: less software lies between it and the hardware", "judgement"},
+    {Key::host_factor_spread, "host_factor_spread", "log", 0.2, 0.001, 2, false, "the same of host time", "judgement"},
+    {Key::calibrated_spread, "calibrated_spread", "log", 0.05, 0.01, 1, true,
+     "what remains at other places after a calibration by three own points", ""},
+    {Key::two_points_compute, "two_points_compute", "1", 0.75, 0, 1, true,
+     "without architecture: weight of the multiprocessors' share in how time grows, the rest is the memory's", ""},
+    {Key::two_points_spread, "two_points_spread", "log", 0.06, 0.01, 1, true,
+     "error of times between two own points without architecture", ""},
 }};
 
 }  // namespace

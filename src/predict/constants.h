@@ -44,6 +44,7 @@ enum class Key : std::size_t {
   training_saved,
   training_parameter_copies,
   // Power, neighbours, virtualisation
+  measured_boost_mhz,
   idle_w,
   ga100_dynamic_w,
   dynamic_over_tdp,
@@ -56,6 +57,14 @@ enum class Key : std::size_t {
   laboratory_spread,
   mode_spread,
   board_spread,
+  // Calibration by own points, and workloads without architecture
+  point_spread,
+  device_factor_spread,
+  bandwidth_factor_spread,
+  host_factor_spread,
+  calibrated_spread,
+  two_points_compute,
+  two_points_spread,
   count,
 };
 constexpr std::size_t kKeyCount = static_cast<std::size_t>(Key::count);

@@ -89,14 +89,14 @@ Result<Device> device_of(const Constants& constants, const Partition& p) {
                      : 1.0;
   Device device;
   device.board = p.board->id;
+  device.measured_kind = p.board->chip == "GA100" && *specs.sm_count == 108;
   device.multiprocessors = *sm;
   device.bandwidth = *specs.memory_bandwidth_gb_per_s * 1e9 * share;
   device.whole_memory = share >= 1;
   auto per_sm = [&](const std::optional<double>& tera) { return tera.value_or(0) * 1e12 / *specs.sm_count; };
   device.fp32_per_sm = per_sm(specs.fp32_tflops);
   device.tf32_per_sm = per_sm(specs.tf32_tensor_tflops);
-  constexpr double kFittedBoostMhz = 1410;
-  if (specs.boost_mhz) device.clock = *specs.boost_mhz / kFittedBoostMhz;
+  if (specs.boost_mhz) device.clock = *specs.boost_mhz / constants[Key::measured_boost_mhz];
   device.fp16_per_sm = per_sm(specs.fp16_tensor_tflops);
   device.int8_per_sm = per_sm(specs.int8_tensor_tops);
   device.fp8_per_sm = per_sm(specs.fp8_tensor_tflops);
@@ -106,9 +106,8 @@ Result<Device> device_of(const Constants& constants, const Partition& p) {
   if (specs.tdp_w) {
     device.tdp_w = *specs.tdp_w;
     device.idle_w = constants[Key::idle_w];
-    device.dynamic_w = p.board->chip == "GA100" && *specs.sm_count == 108
-                           ? constants[Key::ga100_dynamic_w]
-                           : constants[Key::dynamic_over_tdp] * (device.tdp_w - device.idle_w);
+    device.dynamic_w = device.measured_kind ? constants[Key::ga100_dynamic_w]
+                                            : constants[Key::dynamic_over_tdp] * (device.tdp_w - device.idle_w);
     device.clock_exponent = constants[Key::clock_exponent];
   }
   return device;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "predict/fit_calibration.h"
 #include "predict/least_squares.h"
 #include "predict/memory.h"
 #include "predict/statistics.h"
@@ -20,6 +21,12 @@ const std::set<Key>& memory_keys() {
   return keys;
 }
 
+// What a later stage fits (fit_calibration.h).
+const std::set<Key>& calibration_keys() {
+  static const std::set<Key> keys{Key::calibrated_spread, Key::two_points_compute, Key::two_points_spread};
+  return keys;
+}
+
 // Residuals are in units of this log-scale deviation; Huber weights begin at 1.5 of them.
 constexpr double kUnit = 0.05;
 constexpr double kHuber = 1.5;
@@ -29,7 +36,8 @@ class Layout {
  public:
   Layout(const Constants& start, bool memory) : memory_(memory) {
     for (const KeyInfo& info : key_table()) {
-      if (!info.fitted || memory_keys().contains(info.key) != memory) continue;
+      if (!info.fitted || calibration_keys().contains(info.key)) continue;
+      if (memory_keys().contains(info.key) != memory) continue;
       keys_.push_back(info.key);
       parameters_.push_back(
           {std::log(std::max(start[info.key], 1e-3)), std::log(std::max(info.low, 1e-3)), std::log(info.high), {}});
@@ -214,6 +222,7 @@ Result<FitReport> fit(Library& library, const DataSet& set) {
   report.constants = TRY(fit_time(cases, start));
   fit_spreads(cases, report.constants);
   fit_memory(cases, report.constants);
+  TRY_VOID(fit_calibration(cases, report.constants));
   report.constants.fitted_on = fmt::format("{}: {} rows used, {} left out", set.name, report.rows, report.left_out);
   std::vector<double> errors = time_errors(report.constants, cases);
   for (double& e : errors) e = std::abs(std::exp(-e) - 1);

@@ -30,7 +30,8 @@ struct Device {
   double bandwidth = 0;       // bytes/s, nominal share
   bool whole_memory = false;  // all memory slices: both L2 halves
   double fp32_per_sm = 0, tf32_per_sm = 0, fp16_per_sm = 0, int8_per_sm = 0, fp8_per_sm = 0;  // flop/s, 0: none
-  double clock = 1;            // boost clock over the fitted boards'
+  bool measured_kind = false;  // of the boards that the constants stand on: A100
+  double clock = 1;            // boost clock over theirs
   bool assumed_rates = false;  // its tf32 or fp16 rate is not known, and taken from another precision's
   // Power: the clock gives way where wanted power passes the board's limit.
   double tdp_w = 0, idle_w = 0, dynamic_w = 0, clock_exponent = 0;

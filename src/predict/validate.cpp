@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "predict/calibration.h"
 #include "predict/naive.h"
+#include "predict/own_points.h"
 #include "predict/statistics.h"
 
 namespace partita::predict {
@@ -80,11 +81,7 @@ class Validation {
     return c.workload && c.measured.left_out.empty() && c.measured.throughput;
   }
   // One process alone: what the main tables hold.
-  bool main(std::size_t i) const { return counts(i) && alone(i); }
-  bool alone(std::size_t i) const {
-    const Measurement& m = cases_[i].measured;
-    return m.left_out.empty() && m.throughput && m.settings.processes == 1 && m.neighbours == 0;
-  }
+  bool main(std::size_t i) const { return counts(i) && alone(cases_[i].measured); }
   double measured(std::size_t i) const { return cases_[i].measured.throughput.value_or(1); }
   double step_ms(std::size_t i) const { return cases_[i].measured.step_ms.value_or(1); }
 
@@ -149,34 +146,17 @@ class Validation {
     return out;
   }
 
-  // Largest partition with the smallest batch, with the largest batch; smallest partition with its largest batch.
-  std::vector<std::size_t> points_of(const std::vector<std::size_t>& rows, std::size_t wanted) const {
-    auto batch = [&](std::size_t i) { return cases_[i].measured.settings.batch; };
-    auto sm = [&](std::size_t i) { return devices_[i].multiprocessors; };
-    auto best = [&](auto better) { return *std::ranges::min_element(rows, better); };
-    std::vector<std::size_t> points{
-        best([&](auto a, auto b) { return std::pair(-sm(a), -batch(a)) < std::pair(-sm(b), -batch(b)); })};
-    if (wanted == 1) return points;
-    points.push_back(best([&](auto a, auto b) { return std::pair(-sm(a), batch(a)) < std::pair(-sm(b), batch(b)); }));
-    points.push_back(best([&](auto a, auto b) { return std::pair(sm(a), -batch(a)) < std::pair(sm(b), -batch(b)); }));
-    std::ranges::sort(points);
-    points.erase(std::unique(points.begin(), points.end()), points.end());
-    return points;
-  }
-
   Result<void> calibrated() {
     for (auto [wanted, name] : {std::pair<std::size_t, const char*>{1, "one point"}, {3, "three points"}}) {
       Sample sample;
       for (const auto& [group, rows] : groups()) {
-        std::vector<std::size_t> chosen = points_of(rows, wanted);
+        std::vector<std::size_t> chosen = own_points(cases_, devices_, rows, wanted);
         if (chosen.size() >= rows.size()) continue;
         const Case& first = cases_[rows.front()];
         Predictor predictor = TRY(Predictor::make(constants_, *first.workload, first.measured.settings,
                                                   *first.partition.board, constants_.host(first.measured.host)));
         std::vector<Point> points;
-        for (std::size_t i : chosen) {
-          points.push_back({cases_[i].partition, cases_[i].measured.settings.batch, step_ms(i)});
-        }
+        for (std::size_t i : chosen) points.push_back(point_of(cases_[i]));
         Calibration calibration = TRY(calibrate(predictor, points));
         for (std::size_t i : rows) {
           if (std::ranges::find(chosen, i) != chosen.end()) continue;
@@ -254,19 +234,14 @@ class Validation {
   Result<void> two_points() {
     std::map<std::string, std::vector<std::size_t>> sets;
     for (std::size_t i = 0; i < cases_.size(); ++i) {
-      if (alone(i) && !cases_[i].measured.other_batch_ratio) sets[ratio_key(i)].push_back(i);
+      if (alone(cases_[i].measured) && !cases_[i].measured.other_batch_ratio) sets[ratio_key(i)].push_back(i);
     }
     Sample sample;
     for (const auto& [key, rows] : sets) {
-      auto by_sm = [&](std::size_t i) { return devices_[i].multiprocessors; };
-      std::size_t top = *std::ranges::max_element(rows, {}, by_sm), low = *std::ranges::min_element(rows, {}, by_sm);
-      if (by_sm(top) == by_sm(low)) continue;
-      auto point = [&](std::size_t i) {
-        return Point{cases_[i].partition, cases_[i].measured.settings.batch, step_ms(i)};
-      };
-      for (std::size_t i : rows) {
-        if (by_sm(i) == by_sm(top) || by_sm(i) == by_sm(low)) continue;
-        auto found = from_two_points(constants_, {point(top), point(low)}, cases_[i].partition);
+      const Sizes sizes = sizes_of(devices_, rows);
+      const TwoPoints known{point_of(cases_[sizes.largest]), point_of(cases_[sizes.smallest])};
+      for (std::size_t i : sizes.between) {
+        auto found = from_two_points(constants_, known, cases_[i].partition);
         if (!found) continue;  // the two contradict each other
         Estimate ms = *found;
         double samples = step_ms(i) * measured(i);

@@ -107,6 +107,10 @@ TEST_F(ValidateTest, IntervalsHoldWhatTheyState) {
       EXPECT_GE(*e->inside, 0.85 - 0.001) << r.name << " " << name;
       EXPECT_LE(*e->inside, 0.95 + 0.001) << r.name << " " << name;
     }
+    for (const Errors& e : r.two_points) {
+      EXPECT_GE(*e.inside, 0.85) << r.name << " " << e.name;
+      EXPECT_LE(*e.inside, 0.95) << r.name << " " << e.name;
+    }
   }
 }
 
