@@ -36,7 +36,7 @@ struct IntegerProgram {
 };
 
 struct WorkLimits {
-  int nodes = 20'000;
+  int nodes = 2'000;
   std::function<bool()> stop;  // asked between nodes; empty: never
 };
 
