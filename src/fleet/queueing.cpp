@@ -8,8 +8,8 @@ namespace partita::fleet {
 
 namespace {
 
-constexpr int kGrain = 64;      // larger batches are counted in units of batch / 64, arrivals rounded up
-constexpr int kMoments = 32;    // of a service at which an arrival is looked at
+constexpr int kGrain = 32;      // larger batches are counted in units of batch / 32, arrivals rounded up
+constexpr int kMoments = 16;    // of a service at which an arrival is looked at
 constexpr double kTail = 1e-9;
 
 // The distribution of arrivals in a time in which `mean` come, counted in units of `unit`, rounded up. Groups have
