@@ -111,7 +111,7 @@ class Attention {
     const double kv = a_.kv_heads * a_.head_dim;
     for (TensorId* part : {&key_, &value_}) {
       const TensorId cache = graph_.source({Shape::Kind::tokens, kv, a_.context, 1});
-      Operation operation{.kind = OperationKind::copy};
+      Operation operation{.kind = OperationKind::copy, .cached = true};
       operation.input_elements = operation.output_elements = kv * shape_.height;
       *part = TRY(put("cache", std::move(operation), {cache, *part}, graph_.shape(cache), {.in_place = true}));
     }

@@ -13,6 +13,7 @@ namespace {
 
 // Log-scale difference from which on points are said to contradict each other, or the model.
 constexpr double kContradiction = 0.15;
+constexpr std::size_t kMostNotes = 3;
 
 // Log-scale deviations of the three factors around 1, before any point.
 std::array<double, 3> factor_spreads(const Constants& constants) {
@@ -30,6 +31,11 @@ std::string place_name(const Point& point) {
 
 Result<void> check(const std::vector<Point>& points) {
   if (points.empty()) return fail(ErrorCode::invalid, "a calibration needs at least one measured point, found none");
+  if (points.size() > kMostPoints) {
+    return fail(ErrorCode::invalid, fmt::format("a calibration takes at most {} measured points, found {}: choose the "
+                                                "ones of this question",
+                                                kMostPoints, points.size()));
+  }
   for (const Point& point : points) {
     if (!(point.step_ms > 0) || !std::isfinite(point.step_ms)) {
       return fail(ErrorCode::invalid, fmt::format("measured point {}: expected a time above 0 ms, found {}",
@@ -46,12 +52,16 @@ Result<void> check(const std::vector<Point>& points) {
   return {};
 }
 
-// Pairs that no model can meet.
+// Pairs that no model can meet; of many, the first and how many more.
 std::vector<std::string> contradictions(const Constants& constants, const std::vector<Point>& points) {
   std::vector<std::string> notes;
+  std::vector<Result<Device>> devices;
+  devices.reserve(points.size());
+  for (const Point& point : points) devices.push_back(device_of(constants, point.partition));
   for (const Point& a : points) {
     for (const Point& b : points) {
-      auto da = device_of(constants, a.partition), db = device_of(constants, b.partition);
+      const auto& da = devices[static_cast<std::size_t>(&a - points.data())];
+      const auto& db = devices[static_cast<std::size_t>(&b - points.data())];
       if (&a == &b || !da || !db) continue;
       bool same = a.batch == b.batch && da->multiprocessors == db->multiprocessors && da->bandwidth == db->bandwidth;
       if (same && &a < &b && std::abs(std::log(a.step_ms / b.step_ms)) > kContradiction) {
@@ -64,6 +74,11 @@ std::vector<std::string> contradictions(const Constants& constants, const std::v
                                     a.step_ms, place_name(b), b.step_ms));
       }
     }
+  }
+  if (notes.size() > kMostNotes + 1) {
+    const std::size_t more = notes.size() - kMostNotes;
+    notes.resize(kMostNotes);
+    notes.push_back(fmt::format("{} more pairs of points contradict each other", more));
   }
   return notes;
 }
@@ -182,6 +197,32 @@ std::optional<NextPoint> next_point(const Predictor& predictor, const std::vecto
   return best;
 }
 
+namespace {
+
+std::string pair_text(const TwoPoints& points, std::string_view relation) {
+  return fmt::format("contradictory points: {} ({:.4g} ms) is {} {} ({:.4g} ms); measure both again",
+                     place_name(points.largest), points.largest.step_ms, relation, place_name(points.smallest),
+                     points.smallest.step_ms);
+}
+
+Result<void> check(const TwoPoints& points, const Device& large, const Device& small) {
+  // Nothing measured gains more than the larger of both ratios; half as much again is no noise either.
+  constexpr double kMostGain = 1.5;
+  if (large.multiprocessors <= small.multiprocessors) {
+    return fail(ErrorCode::invalid, "two points without an architecture: expected a larger and a smaller partition");
+  }
+  const double gain = points.smallest.step_ms / points.largest.step_ms;
+  if (-std::log(gain) > kContradiction) return fail(ErrorCode::invalid, pair_text(points, "slower than"));
+  const double size = std::max(large.multiprocessors / small.multiprocessors, large.bandwidth / small.bandwidth);
+  if (gain > kMostGain * size) {
+    return fail(ErrorCode::invalid,
+                pair_text(points, fmt::format("{:.0f} times as fast, at {:.2g} times the size, as", gain, size)));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<Estimate> from_two_points(const Constants& constants, const TwoPoints& points, const Partition& partition) {
   TRY_VOID(check({points.largest, points.smallest}));
   if (points.largest.batch != points.smallest.batch) {
@@ -192,21 +233,19 @@ Result<Estimate> from_two_points(const Constants& constants, const TwoPoints& po
   Device large = TRY(device_of(constants, points.largest.partition));
   Device small = TRY(device_of(constants, points.smallest.partition));
   Device asked = TRY(device_of(constants, partition));
-  if (large.multiprocessors <= small.multiprocessors) {
-    return fail(ErrorCode::invalid, "two points without an architecture: expected a larger and a smaller partition");
-  }
-  if (std::log(points.largest.step_ms / points.smallest.step_ms) > kContradiction) {
-    return fail(ErrorCode::invalid, fmt::format("contradictory points: {} ({:.4g} ms) is slower than {} ({:.4g} ms); "
-                                                "measure both again",
-                                                place_name(points.largest), points.largest.step_ms,
-                                                place_name(points.smallest), points.smallest.step_ms));
-  }
+  TRY_VOID(check(points, large, small));
   double compute = constants[Key::two_points_compute];
   auto weight = [&](const Device& d) {
     return compute * large.multiprocessors / d.multiprocessors + (1 - compute) * large.bandwidth / d.bandwidth;
   };
-  double time = std::max(points.largest.step_ms, points.smallest.step_ms * weight(asked) / weight(small));
-  return interval(time, constants[Key::two_points_spread]);
+  const double all = weight(large), least = weight(small), here = weight(asked);
+  const double scaled = points.smallest.step_ms * here / least, spread = constants[Key::two_points_spread];
+  if (here >= all && here <= least) return interval(std::max(points.largest.step_ms, scaled), spread);
+  // Beyond the points: whether what bounds the step there bounds it here too is not known.
+  const double near = here > least ? points.smallest.step_ms : points.largest.step_ms;
+  const double far = here > least ? scaled : near * here / all;
+  return Estimate{std::sqrt(near * far), interval(std::min(near, far), spread).low,
+                  interval(std::max(near, far), spread).high};
 }
 
 }  // namespace partita::predict

@@ -15,9 +15,10 @@ struct Point {
   double step_ms = 0;
 };
 
-// `invalid` for no points, a time that is not positive, or points of several boards. Points that contradict each other
-// (two times for one place, or a larger partition that is slower) are no error: the calibration says so in its notes
-// and its residual grows, with it all intervals and what next_point states.
+// `invalid` for no points, more than kMostPoints, a time that is not positive, or points of several boards. Points that
+// contradict each other (two times for one place, or a larger partition that is slower) are no error: the calibration
+// says so in its notes and its residual grows, with it all intervals and what next_point states.
+constexpr std::size_t kMostPoints = 1000;
 Result<Calibration> calibrate(const Predictor& predictor, const std::vector<Point>& points);
 
 // The place whose measurement narrows the predictions of all `places` most; nullopt when there is none. Its own time
@@ -35,8 +36,10 @@ std::optional<NextPoint> next_point(const Predictor& predictor, const std::vecto
 struct TwoPoints {
   Point largest, smallest;
 };
-// Time on another partition of the same board at the same batch, with its interval. `invalid` when the two are the same
-// partition, of different batches or boards, or contradict each other (the larger is the slower one).
+// Time on another partition of the same board at the same batch, with its interval. One that is smaller than both
+// points or larger than both lies between the nearer point's time and that time scaled: its interval holds all of that.
+// `invalid` when the two are the same partition, of different batches or boards, or contradict each other (the larger
+// is the slower one, or faster by far more than its size).
 Result<Estimate> from_two_points(const Constants& constants, const TwoPoints& points, const Partition& partition);
 
 }  // namespace partita::predict

@@ -136,6 +136,39 @@ TEST_F(CalibrationTest, TwoPointsThatContradictEachOtherAreAnError) {
   EXPECT_THAT(found.error().message, HasSubstr("contradictory points: 7g.80gb at batch 64 (40 ms) is slower"));
 }
 
+TEST_F(CalibrationTest, TwoPointsThatNoGpuCanGiveAreAnError) {
+  TwoPoints points{{on("7g.80gb"), 32, 13.9}, {on("1g.10gb"), 32, 32000}};
+  auto found = from_two_points(**shipped_constants(), points, on("3g.40gb"));
+  ASSERT_FALSE(found);
+  EXPECT_THAT(found.error().message, HasSubstr("7g.80gb at batch 32 (13.9 ms) is 2302 times as fast, at 8 times"));
+}
+
+// Two points that the host bounds say nothing about a slice that it does not.
+TEST_F(CalibrationTest, BeyondTheTwoPointsTheIntervalHoldsWhatTheyCannotTell) {
+  const Constants& constants = **shipped_constants();
+  TwoPoints points{{on("7g.80gb"), 8, 5.0}, {on("3g.40gb"), 8, 5.2}};
+  auto one = from_two_points(constants, points, on("1g.10gb"));
+  ASSERT_TRUE(one) << one.error().message;
+  EXPECT_LT(one->low, 5.2);
+  EXPECT_GT(one->high, 5.2 * 2.5);
+  points = {{on("2g.20gb"), 8, 10}, {on("1g.10gb"), 8, 20}};
+  auto seven = from_two_points(constants, points, on("7g.80gb"));
+  ASSERT_TRUE(seven) << seven.error().message;
+  EXPECT_LT(seven->low, 3) << "as fast as it is large";
+  EXPECT_GT(seven->high, 10) << "or no faster, where the host bounds it";
+}
+
+TEST_F(CalibrationTest, ManyPointsAreBoundedAndManyContradictionsCounted) {
+  std::vector<Point> points;
+  for (int i = 0; i < 40; ++i) points.push_back({on("7g.80gb"), 8, i % 2 == 0 ? 10.0 : 20.0});
+  auto found = calibrate(*predictor_, points);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_LE(found->notes.size(), 4u);
+  EXPECT_THAT(found->notes, Contains(HasSubstr("more pairs of points contradict")));
+  points.resize(kMostPoints + 1, points.front());
+  EXPECT_THAT(calibrate(*predictor_, points).error().message, HasSubstr("at most 1000"));
+}
+
 TEST_F(CalibrationTest, TwoPointsAloneGiveTheProfilesBetween) {
   const Constants& constants = **shipped_constants();
   TwoPoints points{{on("7g.80gb"), 64, 20}, {on("1g.10gb"), 64, 140}};

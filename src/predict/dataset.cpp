@@ -170,6 +170,12 @@ Result<void> read_figures(const Row& row, Measurement& m) {
   m.memory_mib = TRY(positive(row, "memory_mib", 1e-6, 1e9));
   double samples = static_cast<double>(m.settings.batch) * m.settings.processes;
   if (m.throughput) *m.throughput /= devices;
+  // Percentiles and rounded times differ from means by less.
+  constexpr double kMostApart = 1.5;
+  if (m.throughput && m.step_ms) {
+    const double apart = *m.throughput * *m.step_ms / (samples * 1e3);
+    m.contradictory = !(apart < kMostApart && apart > 1 / kMostApart);
+  }
   if (!m.throughput && m.step_ms) m.throughput = samples * 1e3 / *m.step_ms;
   if (!m.step_ms && m.throughput) m.step_ms = samples * 1e3 / *m.throughput;
   if (!m.throughput && !m.memory_mib && m.left_out.empty()) m.left_out = "nothing measured";
@@ -208,6 +214,15 @@ void fill_in(CsvTable& table, const Defaults& defaults) {
       if (row[*index].empty()) row[*index] = value;
     }
   }
+}
+
+void say_contradictory(DataSet& set) {
+  const auto contradictory = [](const Measurement& m) { return m.contradictory && m.left_out.empty(); };
+  const auto first = std::ranges::find_if(set.rows, contradictory);
+  if (first == set.rows.end()) return;
+  const auto rows = static_cast<std::size_t>(std::ranges::count_if(set.rows, contradictory));
+  set.assumed.push_back(fmt::format("{}: throughput is not batch over latency (line {}): the throughput counts",
+                                    count_of(rows, "row"), first->line));
 }
 
 // Columns that must be there, and those that may be missing and are said.
@@ -266,6 +281,7 @@ Result<DataSet> read_measurements(const CsvTable& given, const std::string& name
     m.line = table.lines[i];
     set.rows.push_back(std::move(m));
   }
+  say_contradictory(set);
   return set;
 }
 

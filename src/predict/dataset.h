@@ -41,6 +41,7 @@ struct Measurement {
   std::optional<double> step_ms;     // of one process
   std::optional<double> throughput;  // samples/s of one partition, all its processes
   std::optional<double> memory_mib;
+  bool contradictory = false;  // its time and its throughput, both told, are not of one run
   bool out_of_memory = false;
   bool other_batch_ratio = false;  // ratios may compare different batches
   std::string left_out;            // why; "" = counts

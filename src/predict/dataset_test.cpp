@@ -1,5 +1,6 @@
 #include "predict/dataset.h"
 
+#include <algorithm>
 #include <tuple>
 
 #include <gmock/gmock.h>
@@ -10,6 +11,7 @@
 namespace partita::predict {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Result<DataSet> read(std::string_view text) {
@@ -171,10 +173,26 @@ TEST(Dataset, AMappingRenamesColumnsAndAppliesRulesInOrder) {
   EXPECT_THAT(missing.error().message, HasSubstr("bs"));
 }
 
+TEST(Dataset, ATimeAndAThroughputThatAreNotOfOneRunAreSaid) {
+  auto table = parse_csv(
+      "board,profile,workload,batch,processes,latency_ms,throughput\na,7g,resnet50,8,1,4,2000\na,7g,resnet50,8,1,4,3\n"
+      "a,7g,resnet50,8,3,4,5900\na,7g,resnet50,8,1,4,2600\n",
+      "mine.csv");
+  ASSERT_TRUE(table);
+  auto set = read_measurements(*table, "mine");
+  ASSERT_TRUE(set) << set.error().message;
+  EXPECT_THAT(set->assumed, ElementsAre("1 row: throughput is not batch over latency (line 3): the throughput counts"));
+  EXPECT_FALSE(set->rows[0].contradictory);
+  EXPECT_TRUE(set->rows[1].contradictory);
+}
+
 TEST(Dataset, ShippedSetsAreReadAndNameTheirSources) {
   auto sets = shipped_datasets();
   ASSERT_TRUE(sets) << sets.error().message;
   ASSERT_EQ(sets->size(), 3u);
+  for (const DataSet& set : *sets) {
+    EXPECT_TRUE(std::ranges::none_of(set.rows, &Measurement::contradictory)) << set.name;
+  }
   for (const DataSet& set : *sets) {
     EXPECT_THAT(set.source, HasSubstr("source: github")) << set.name;
     EXPECT_GT(set.rows.size(), 40u) << set.name;

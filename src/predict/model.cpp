@@ -24,6 +24,12 @@ Result<void> check_settings(const Workload& workload, const Settings& settings, 
   if (workload.operations.empty()) {
     return fail(ErrorCode::invalid, fmt::format("{}: a workload without operations", workload.name));
   }
+  if (settings.mode == Mode::training && std::ranges::any_of(workload.operations, &Operation::cached)) {
+    return fail(ErrorCode::invalid,
+                fmt::format("{}: it keeps keys and values in a cache, as only inference does; leave "
+                            "training out",
+                            workload.name));
+  }
   if (settings.copy_inside_step && workload.input_bytes_per_sample <= 0) {
     return fail(ErrorCode::invalid,
                 fmt::format("{}: the copy is inside the step, but the size of an input is not known", workload.name));

@@ -211,6 +211,10 @@ TEST_F(ModelTest, ImpossibleAsksAreSaid) {
   empty.name = "nothing";
   EXPECT_THAT(predict(constants(), empty, Settings{}, on("a100-sxm4-80gb", "3g.40gb")).error().message,
               HasSubstr("without operations"));
+  Settings training;
+  training.mode = Mode::training;
+  EXPECT_THAT(run("llama-1b-decode", training, on("a100-sxm4-80gb", "7g.80gb")).error().message,
+              HasSubstr("llama-1b-decode: it keeps keys and values in a cache"));
   EXPECT_THAT(library_->partition("a100-sxm4-80gb", "9g.90gb").error().message, HasSubstr("it has whole, 1g.10gb"));
 }
 

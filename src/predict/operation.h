@@ -37,6 +37,7 @@ struct Operation {
   double parameter_tensors = 0;                       // in how many tensors they are
   bool fused_in_graph = false;                        // graph execution folds it into the operation before
   bool saved_for_backward = true;                     // its output is kept until the backward pass
+  bool cached = false;                                // writes keys and values to a cache: has no backward pass
   double macs() const { return m * n * k * groups; }  // per sample
 };
 

@@ -87,25 +87,60 @@ std::string_view limit_of(Bound bound) {
   return "";
 }
 
+double gain_of(const Table& table, std::size_t chosen, std::size_t other) {
+  return table.rows[other].prediction.throughput.median / table.rows[chosen].prediction.throughput.median;
+}
+
 std::string compare_larger(const Table& table, std::size_t chosen) {
-  std::size_t n = table.batches.size();
+  const std::size_t n = table.batches.size();
   const TableRow& here = table.rows[chosen];
+  std::optional<std::size_t> little;
   for (std::size_t next = chosen + n; next < table.rows.size(); next += n) {
-    const TableRow& other = table.rows[next];
-    double gain = other.prediction.throughput.median / here.prediction.throughput.median;
-    if (gain < 1.02 && next + n < table.rows.size()) continue;
-    if (gain < 1.1) {
-      // What keeps the larger one from being faster, where this one is at its own limits.
-      Bound why = other.prediction.bound == Bound::host || other.prediction.bound == Bound::copy
-                      ? other.prediction.bound
-                      : here.prediction.bound;
-      return fmt::format("a larger partition would not help: {} gives {:+.0f} % at batch {}; {}", other.name,
-                         100 * (gain - 1), here.batch, limit_of(why));
+    const double gain = gain_of(table, chosen, next);
+    if (gain >= 1.1) {
+      return fmt::format("the need is met; {} would give {:.2g} times as much at batch {} ({})", table.rows[next].name,
+                         gain, here.batch, limit_of(here.prediction.bound));
     }
-    return fmt::format("the need is met; {} would give {:.2g} times as much at batch {} ({})", other.name, gain,
-                       here.batch, limit_of(here.prediction.bound));
+    if (!little && (gain >= 1.02 || next + n >= table.rows.size())) little = next;
   }
-  return fmt::format("{} is the largest partition of {}", here.name, table.board->id);
+  if (!little) return fmt::format("{} is the largest partition of {}", here.name, table.board->id);
+  const TableRow& other = table.rows[*little];
+  // What keeps the larger one from being faster, where this one is at its own limits.
+  const bool outside = other.prediction.bound == Bound::host || other.prediction.bound == Bound::copy;
+  return fmt::format("a larger partition would not help: {} gives {:+.0f} % at batch {}; {}", other.name,
+                     100 * (gain_of(table, chosen, *little) - 1), here.batch,
+                     limit_of(outside ? other.prediction.bound : here.prediction.bound));
+}
+
+// What of a row that meets the need is not certain.
+std::vector<std::string> uncertain(const Table& table, std::size_t row, const Need& need) {
+  const Prediction& p = table.rows[row].prediction;
+  std::vector<std::string> out;
+  if (p.fit == Fit::uncertain) {
+    out.push_back(fmt::format("not certain: its memory, {:.1f} of {:.1f} GiB", p.memory_mib.median / 1024,
+                              p.capacity_mib / 1024));
+  }
+  if (need.throughput && p.throughput.low < *need.throughput) {
+    out.push_back(fmt::format("not certain: its 90 % interval begins at {:.4g} {}/s", p.throughput.low, table.unit));
+  }
+  if (need.latency_ms && p.step_ms.high > *need.latency_ms) {
+    out.push_back(fmt::format("not certain: its 90 % interval ends at {:.4g} ms", p.step_ms.high));
+  }
+  return out;
+}
+
+std::vector<std::string> doubts_of(const Table& table, std::size_t chosen, const Need& need) {
+  std::vector<std::string> out = uncertain(table, chosen, need);
+  if (out.empty()) return out;
+  const std::size_t n = table.batches.size();
+  for (std::size_t i = chosen - chosen % n; i < table.rows.size(); ++i) {
+    if (!lacks(table, i, need).empty() || !uncertain(table, i, need).empty()) continue;
+    out.push_back(fmt::format("to be certain: {}{}", table.rows[i].name,
+                              n > 1 ? fmt::format(" at batch {}", table.rows[i].batch) : ""));
+    return out;
+  }
+  out.emplace_back("no profile meets the need for certain");
+  return out;
 }
 
 Result<void> check(const Need& need) {
@@ -168,6 +203,7 @@ Result<Choice> smallest_that_meets(const Table& table, const Need& need) {
     if (best) {
       choice.row = best;
       choice.larger = compare_larger(table, *best);
+      choice.doubts = doubts_of(table, *best, need);
       return choice;
     }
     choice.rejected.push_back(table.rows[first].name + ": " + missing);

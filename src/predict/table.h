@@ -47,6 +47,7 @@ struct Choice {
   std::optional<std::size_t> row;     // of the table: the smallest partition that meets the need, at its best batch
   std::vector<std::string> rejected;  // one line for each smaller partition: what it lacks
   std::string larger;                 // why a larger one would not help, or what it would give
+  std::vector<std::string> doubts;    // where memory or the 90 % interval reach beyond the need, and what is certain
 };
 
 // `invalid` for a need that is not positive or a share above 1. No partition that meets it is an answer.

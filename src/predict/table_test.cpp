@@ -83,6 +83,11 @@ TEST_F(TableTest, WhyALargerOneWouldNotHelpIsTrue) {
       ASSERT_TRUE(choice && choice->row);
       if (!choice->larger.starts_with("a larger partition would not help")) continue;
       ++without_help;
+      for (std::size_t i = *choice->row; i < table->rows.size(); ++i) {
+        EXPECT_LT(table->rows[i].prediction.throughput.median,
+                  1.1 * table->rows[*choice->row].prediction.throughput.median)
+            << board << " batch " << batch << ": " << table->rows[i].name << ", but " << choice->larger;
+      }
       const auto& here = table->rows[*choice->row].prediction;
       EXPECT_TRUE(std::ranges::any_of(table->rows,
                                       [&](const TableRow& row) {
@@ -97,6 +102,37 @@ TEST_F(TableTest, WhyALargerOneWouldNotHelpIsTrue) {
     }
   }
   EXPECT_GE(without_help, 5) << "else nothing was looked at";
+}
+
+// 3g.20gb at batch 8: 4g.20gb gives little more, 7g.40gb much.
+TEST_F(TableTest, ALargerOneThatHelpsIsNamedAlsoBehindOneThatDoesNot) {
+  TableQuery query;
+  query.batches = {8};
+  auto table = make("a100-sxm4-40gb", query);
+  ASSERT_TRUE(table);
+  auto choice = smallest_that_meets(*table, {.throughput = 1000, .latency_ms = {}, .share = {}});
+  ASSERT_TRUE(choice && choice->row);
+  EXPECT_EQ(table->rows[*choice->row].name, "3g.20gb");
+  EXPECT_THAT(choice->larger, HasSubstr("7g.40gb would give 1.6 times"));
+}
+
+TEST_F(TableTest, ANeedThatIsMetByTheMedianOnlyIsSaidToBeUncertain) {
+  TableQuery query;
+  query.batches = {8};
+  auto table = make("a100-sxm4-40gb", query);
+  ASSERT_TRUE(table);
+  auto choice = smallest_that_meets(*table, {.throughput = 1000, .latency_ms = 8, .share = {}});
+  ASSERT_TRUE(choice && choice->row);
+  ASSERT_EQ(table->rows[*choice->row].name, "3g.20gb");
+  EXPECT_THAT(choice->doubts,
+              ElementsAre(HasSubstr("begins at 856.8"), HasSubstr("ends at"), HasSubstr("certain: 7g.40gb")));
+  EXPECT_THAT(smallest_that_meets(*table, {.throughput = 800, .latency_ms = {}, .share = {}})->doubts, IsEmpty());
+  EXPECT_THAT(smallest_that_meets(*table, {.throughput = 1600, .latency_ms = {}, .share = {}})->doubts,
+              ElementsAre(HasSubstr("begins at"), HasSubstr("no profile")));
+
+  table->rows.front().prediction.fit = Fit::uncertain;
+  EXPECT_THAT(smallest_that_meets(*table, {.throughput = 1, .latency_ms = {}, .share = {}})->doubts,
+              ElementsAre(HasSubstr("memory"), HasSubstr("certain: 1g.10gb")));
 }
 
 TEST_F(TableTest, WrongNeedsAreErrors) {
