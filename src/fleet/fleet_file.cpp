@@ -150,8 +150,9 @@ class Reader {
     const auto* fault = node.find("fault");
     const auto* instances = node.find("gpu_instances");
     const bool known = id != nullptr && id->kind == YamlNode::Kind::scalar &&
-                       (fault == nullptr || fault->kind == YamlNode::Kind::null || fault->text == "null");
-    if (!known || id->text == "null") return std::nullopt;
+                       (fault == nullptr || fault->kind == YamlNode::Kind::null);
+    const auto* held = node.find("pins");  // the whole GPU is leased
+    if (!known || id->kind == YamlNode::Kind::null || (held != nullptr && !held->items.empty())) return std::nullopt;
     Kind kind;
     kind.board = TRY(board(place.at("board"), *id));
     if (!kind.board->has_mig()) return std::nullopt;
@@ -161,12 +162,11 @@ class Reader {
     for (std::size_t i = 0; i < list->size(); ++i) {
       const auto here = place.at("gpu_instances").at(i);
       const auto& each = (*list)[i];
-      const auto *profile = each.find("profile"), *at = each.find("placement"), *pins = each.find("pins");
-      const auto* start = at != nullptr ? at->find("start") : nullptr;
+      const auto *profile = each.find("profile"), *start = each.find("placement_start"), *pins = each.find("pins");
       if (profile == nullptr || start == nullptr)
         return yaml_fail(here, each, "expected a GPU instance with profile and placement, as status prints it");
       const int p = TRY(profile_at(here.at("profile"), *profile, *kind.board, profile->text));
-      const auto s = TRY(as_integer(here.at("placement").at("start"), *start, 0, 31));
+      const auto s = TRY(as_integer(here.at("placement_start"), *start, 0, 31));
       kind.state.push_back({{p, static_cast<int>(s)}, pins != nullptr && !pins->items.empty()});
     }
     TRY_VOID(together(place, node, kind));

@@ -135,6 +135,16 @@ void Program::add_service_rows() {
   }
 }
 
+double Program::row_unit(std::size_t w) const {
+  for (const auto& service : services)
+    if (service.want == static_cast<int>(w) && service.column < 0) return service.weight;  // the row counts instances
+  return demand_.wants[w].amount / base.rows[at(want_rows[w])].lower;
+}
+
+double Program::price_of(std::size_t w, const LinearSolution& relaxed) const {
+  return relaxed.row_prices[at(want_rows[w])] / row_unit(w);
+}
+
 // created(c) >= what serves - what is idle now + what is destroyed.
 void Program::add_created() {
   std::vector<IntegerProgram::Row> rows(classes.classes.size());

@@ -40,6 +40,10 @@ class Program {
   };
   std::vector<Service> services;
   std::vector<int> want_rows;
+  // How much of want w one unit of its row's bound is.
+  double row_unit(std::size_t w) const;
+  // What one more of want w costs in a relaxation.
+  double price_of(std::size_t w, const LinearSolution& relaxed) const;
 
   struct Level {
     std::string name;

@@ -72,24 +72,24 @@ Error shortage(const Fleet& fleet, const Demand& demand) {
 
 Result<std::optional<double>> most_within(const Fleet& fleet, const Demand& demand, std::size_t w, double budget,
                                           const WorkLimits& limits) {
-  // One more instance of the want at a time: its amount becomes a column that is made as large as possible.
-  Demand lifted = demand;
-  const Program program(fleet, lifted);
+  const Program program(fleet, demand);
   IntegerProgram most = program.base;
   const auto cost = program.levels(Goal::cost).front();
   most.add_row({-kUnbounded, budget - cost.constant + 1e-7, cost.terms});
-  auto& row = most.rows[static_cast<std::size_t>(program.want_rows[w])];
-  const double unit = row.lower / demand.wants[w].amount;  // the row's scale
-  const bool own = row.lower == std::floor(row.lower) && unit > 0;
-  const int amount = most.add_column({-1, 0, kUnbounded, own});
-  row.lower = 0;
-  most.rows[static_cast<std::size_t>(program.want_rows[w])].terms.push_back({amount, -1});
+  // The want's amount becomes a column, in units of its row, that is made as large as possible.
+  const double unit = program.row_unit(w);
+  const auto row = static_cast<std::size_t>(program.want_rows[w]);
+  const bool whole = std::ranges::any_of(
+      program.services, [&](const auto& s) { return s.want == static_cast<int>(w) && (s.column < 0 || s.weight == 1); });
+  const int amount = most.add_column({-1, 0, static_cast<double>(kMostInstances), whole});
+  most.rows[row].lower = 0;
+  most.rows[row].terms.push_back({amount, -1});
   for (const auto& service : program.services)
     if (service.want == static_cast<int>(w) && service.column >= 0)
       most.columns[static_cast<std::size_t>(service.column)].upper = static_cast<double>(kMostInstances);
-  const auto solved = minimise(most, limits, own ? 1 : 0);
+  const auto solved = minimise(most, limits, whole ? 1 : 0);
   if (solved.values.empty()) return std::nullopt;
-  return std::optional(solved.values[static_cast<std::size_t>(amount)] / unit);
+  return std::optional(solved.values[static_cast<std::size_t>(amount)] * unit);
 }
 
 }  // namespace partita::fleet

@@ -1,0 +1,112 @@
+#include "fleet/nodes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace partita::fleet {
+
+namespace {
+
+// Hands out the GPUs of each kind, group by group of the plan.
+class Dealer {
+ public:
+  explicit Dealer(const Plan& plan, std::size_t kinds) : hands_(kinds) {
+    for (std::size_t g = 0; g < plan.groups.size(); ++g)
+      hands_[static_cast<std::size_t>(plan.groups[g].kind)].push_back({static_cast<int>(g), plan.groups[g].count});
+  }
+
+  int next(int kind) {
+    auto& [at, left] = front(kind);
+    if (left == 0) return -1;
+    --left;
+    return at;
+  }
+  bool any_left(int kind) { return front(kind).second > 0; }
+
+ private:
+  std::pair<int, std::int64_t>& front(int kind) {
+    auto& hand = hands_[static_cast<std::size_t>(kind)];
+    auto& at = at_[kind];
+    while (at < hand.size() && hand[at].second == 0) ++at;
+    return at < hand.size() ? hand[at] : none_;
+  }
+
+  std::vector<std::vector<std::pair<int, std::int64_t>>> hands_;
+  std::map<int, std::size_t> at_;
+  std::pair<int, std::int64_t> none_{-1, 0};
+};
+
+}  // namespace
+
+std::vector<NodeLayout> spread(const FleetFile& file, const Plan& plan) {
+  Dealer dealer(plan, file.fleet.kinds.size());
+  std::vector<NodeLayout> out;
+  for (std::size_t g = 0; g < file.groups.size(); ++g) {
+    const auto& group = file.groups[g];
+    for (std::int64_t n = 0; group.open ? dealer.any_left(group.kinds.front()) : n < group.nodes; ++n) {
+      NodeLayout node{static_cast<int>(g), 1, {}};
+      for (const int kind : group.kinds) node.gpus.push_back(dealer.next(kind));
+      if (!out.empty() && out.back().group == node.group && out.back().gpus == node.gpus)
+        ++out.back().nodes;
+      else
+        out.push_back(std::move(node));
+    }
+  }
+  return out;
+}
+
+namespace {
+
+using Contents = std::vector<std::pair<std::string, int>>;
+
+Contents contents_of(const FleetFile& file, const Plan& plan, int group) {
+  Contents out;
+  if (group < 0) return out;
+  const auto& planned = plan.groups[static_cast<std::size_t>(group)];
+  const auto& board = *file.fleet.kinds[static_cast<std::size_t>(planned.kind)].board;
+  std::map<int, int> counts;
+  for (const auto& instance : planned.instances) ++counts[instance.placed.profile];
+  for (const auto& [p, n] : counts) out.emplace_back(board.profiles[static_cast<std::size_t>(p)].name, n);
+  return out;
+}
+
+layout::MigPartedLabel label_of(const FleetFile& file, const Plan& plan, const NodeLayout& node, std::string name) {
+  layout::MigPartedLabel out{std::move(name), {}, 0};
+  std::vector<std::pair<Contents, std::vector<int>>> alike;
+  for (std::size_t i = 0; i < node.gpus.size(); ++i) {
+    auto contents = contents_of(file, plan, node.gpus[i]);
+    const auto found = std::ranges::find(alike, contents, &std::pair<Contents, std::vector<int>>::first);
+    if (found != alike.end())
+      found->second.push_back(static_cast<int>(i));
+    else
+      alike.push_back({std::move(contents), {static_cast<int>(i)}});
+  }
+  for (auto& [contents, gpus] : alike) {
+    layout::MigPartedEntry entry;
+    if (alike.size() > 1) entry.devices = std::move(gpus);
+    entry.mig_enabled = true;
+    entry.mig_devices = std::move(contents);
+    out.entries.push_back(std::move(entry));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<NodeFile> mig_parted_files(const FleetFile& file, const Plan& plan,
+                                       const std::vector<NodeLayout>& layouts) {
+  std::vector<NodeFile> out;
+  int last = -1;
+  for (const auto& node : layouts) {
+    const auto& name = file.groups[static_cast<std::size_t>(node.group)].name;
+    if (node.group != last) out.push_back({name, {name + ".yaml", {}}});
+    last = node.group;
+    auto& labels = out.back().file.labels;
+    labels.push_back(label_of(file, plan, node, fmt::format("{}-{}", name, labels.size() + 1)));
+  }
+  return out;
+}
+
+}  // namespace partita::fleet
