@@ -92,6 +92,12 @@ double others_rate(const Question& q, const Run& run) {
   return sum;
 }
 
+// "MIG 3g + 4g (9.86 ms)", or why there is no time.
+std::string latency_text(const TenantResult& r) {
+  if (!r.admitted) return "not served";
+  return r.overloaded || std::isinf(r.p99_s) ? "overload" : milliseconds(r.p99_s);
+}
+
 // Infinite where the tenant is not served: that is no short latency.
 double p99_of(const TenantResult& r) { return r.admitted ? r.p99_s : std::numeric_limits<double>::infinity(); }
 
@@ -215,21 +221,22 @@ void say_focus(const Question& q, report::Report& report) {
   for (const Run& run : q.runs) {
     const bool alone = slo && run.alone && !run.alone->overloaded && run.alone->p99_s > *slo;
     (slo && p99(run) <= *slo ? kept : missed)
-        .push_back(fmt::format("{} ({}{})", run.spec.name, milliseconds(p99(run)),
+        .push_back(fmt::format("{} ({}{})", run.spec.name, latency_text(run.result.tenants[focus_of(q, run)]),
                                alone ? ", alone there " + milliseconds(run.alone->p99_s) : ""));
   }
   if (slo && !kept.empty())
     report.answer.push_back(fmt::format("{}'s p99 stays within its SLO of {} under {} (simulated).", capital(q.focus),
                                         milliseconds(*slo), list_of(kept)));
   if (slo && !missed.empty())
-    report.answer.push_back(kept.empty()
-                                ? fmt::format("{}'s p99 stays within its SLO of {} under none: {} (simulated).",
-                                              capital(q.focus), milliseconds(*slo), list_of(missed))
-                                : fmt::format("It does not under {}.", list_of(missed)));
-  report.answer.push_back(
-      fmt::format("Lowest p99: {} with {}; highest: {} with {}{}.", best->spec.name, milliseconds(p99(*best)),
-                  worst->spec.name, milliseconds(p99(*worst)),
-                  std::isfinite(p99(*worst)) ? fmt::format(", {:.1f} times as long", p99(*worst) / p99(*best)) : ""));
+    report.answer.push_back(kept.empty() ? fmt::format("{}'s p99 exceeds its SLO of {} everywhere: {} (simulated).",
+                                                       capital(q.focus), milliseconds(*slo), list_of(missed))
+                                         : fmt::format("It does not under {}.", list_of(missed)));
+  if (std::isfinite(p99(*best))) {
+    report.answer.push_back(
+        fmt::format("Lowest p99: {} with {}; highest: {} with {}{}.", best->spec.name, milliseconds(p99(*best)),
+                    worst->spec.name, latency_text(worst->result.tenants[focus_of(q, *worst)]),
+                    std::isfinite(p99(*worst)) ? fmt::format(", {:.1f} times as long", p99(*worst) / p99(*best)) : ""));
+  }
   if (const auto& alone_there = isolated->alone; alone_there && std::isfinite(p99(*isolated))) {
     report.answer.push_back(fmt::format(
         "Best isolated: under {} the neighbours raise {}'s p99 from {} to {}, {:.2f} times that of {} alone there.",
@@ -240,7 +247,7 @@ void say_focus(const Question& q, report::Report& report) {
   for (const Run& run : q.runs)
     rates.push_back(fmt::format("{} under {}", figure_of(others_rate(q, run)), run.spec.name));
   report.answer.push_back(
-      fmt::format("The neighbours together get {} samples/s: most under {}.", list_of(rates), most->spec.name));
+      fmt::format("The neighbours together get, in samples/s, {}: most under {}.", list_of(rates), most->spec.name));
 }
 
 }  // namespace

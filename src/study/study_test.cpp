@@ -249,6 +249,32 @@ TEST_F(Study, OverloadIsSaid) {
   EXPECT_THAT(words(*r), HasSubstr("unbounded"));
 }
 
+constexpr const char* kFocus = R"(
+title: Mine
+question: Who is fast?
+kind: simulation
+board: a100-sxm4-40gb
+focus: a
+duration_s: 20
+warmup_s: 2
+tenants:
+  - {{name: a, job: {{workload: resnet50, batch: {batch}}}, arrivals: {{poisson: {rate}}}, slo_ms: 50}}
+  - {{name: b, job: {{workload: resnet50, batch: 8}}, arrivals: {{poisson: 5}}}}
+scenarios: [{{name: MIG, servers: [{{profile: 3g.20gb}}, {{profile: 4g.20gb}}]}}, {{name: MPS, servers: [{{sharing: mps}}]}}]
+)";
+
+// No comparison of times that are not there, and the reason beside each name.
+TEST_F(Study, AFocusThatIsNeverInTimeIsNotRanked) {
+  const auto flooded = run(fmt::format(fmt::runtime(kFocus), fmt::arg("batch", 8), fmt::arg("rate", 5000)));
+  ASSERT_TRUE(flooded.has_value()) << flooded.error().message;
+  EXPECT_THAT(words(*flooded),
+              HasSubstr("A's p99 exceeds its SLO of 50.0 ms everywhere: MIG (overload) and MPS (overload)"));
+  EXPECT_THAT(words(*flooded), Not(HasSubstr("Lowest p99")));
+  const auto large = run(fmt::format(fmt::runtime(kFocus), fmt::arg("batch", 1500), fmt::arg("rate", 0.2)));
+  ASSERT_TRUE(large.has_value()) << large.error().message;
+  EXPECT_THAT(words(*large), HasSubstr("MIG (not served)"));
+}
+
 // A workload file of the user's own, by a path in the study; the same network gives the same figures.
 TEST_F(Study, OwnWorkloadFileIsTaken) {
   std::ifstream file(std::string(PARTITA_SOURCE_DIR) + "/data/workloads/resnet50.yaml");
