@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <random>
 #include <stdexcept>
@@ -105,6 +106,13 @@ double processor_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
+double resident_mib() {
+  std::ifstream file("/proc/self/statm");
+  long pages = 0;
+  file >> pages >> pages;
+  return static_cast<double>(pages) * static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1 << 20);
+}
+
 // One client: leases and releases, over and over.
 void client(api::Node& node, int number, const std::atomic<bool>& stop, Tally& tally) {
   std::mt19937 random(static_cast<unsigned>(number));
@@ -176,11 +184,25 @@ void lease_and_release(benchmark::State& state) {
     state.counters["processor_us_per_pair"] = 1e6 * (processor_seconds() - processor) / std::max(all.pairs, 1);
     state.counters["recut_percent"] = 100.0 * all.recuts / std::max(all.pairs, 1);
     state.counters["waited_percent"] = 100.0 * all.waited / std::max(all.pairs, 1);
+    state.counters["resident_mib"] = resident_mib();
     state.counters["p50_ms"] = at(all.milliseconds, 0.5);
     state.counters["p99_ms"] = at(all.milliseconds, 0.99);
     state.counters["status_p99_ms"] = at(reads, 0.99);
   }
 }
+// Nothing is asked: what the conductor's own looking costs, and what is resident after a moment's work.
+void idle(benchmark::State& state) {
+  World world;
+  for (auto unused : state) {
+    (void)unused;
+    const double processor = processor_seconds();
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+    state.counters["processor_percent"] = 100 * (processor_seconds() - processor) / 5;
+    state.counters["resident_mib"] = resident_mib();
+  }
+}
+BENCHMARK(idle)->Iterations(1)->Unit(benchmark::kSecond);
+
 BENCHMARK(lease_and_release)->Arg(1)->Arg(64)->Iterations(1)->Unit(benchmark::kSecond)->UseRealTime();
 
 }  // namespace

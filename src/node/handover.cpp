@@ -64,7 +64,7 @@ const layout::GpuInstance* instance_at(const layout::Gpu& gpu, const LeasePlace&
 Handover::Handover(driver::Driver& driver, const Options& options) : driver_(driver), options_(options) {}
 
 // Lines "195 nvidia", "236 nvidia-caps" of /proc/devices.
-const Handover::Majors& Handover::majors() {
+const Majors& Handover::majors() {
   if (majors_) return *majors_;
   Majors& majors = majors_.emplace();
   std::ifstream file(below_root("/proc/devices"));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,6 +22,12 @@ namespace partita::node {
 
 // Is the instance of the place there, as it was granted? The driver's ids and UUIDs may be others than before.
 const layout::GpuInstance* instance_at(const layout::Gpu& gpu, const LeasePlace& place);
+
+// The kernel's numbers of NVIDIA's device files.
+struct Majors {
+  int gpu = 195, caps = 0, uvm = 0;
+  std::vector<int> guarded;
+};
 
 class Handover {
  public:
@@ -55,10 +62,6 @@ class Handover {
   Result<void> register_processes(LeaseRecord& record, std::optional<pid_t> also = std::nullopt);
 
  private:
-  struct Majors {
-    int gpu = 195, caps = 0, uvm = 0;
-    std::vector<int> guarded;
-  };
   const Majors& majors();
   Result<deliver::Confinement*> confinement();
   Result<bool> has_group(std::string_view lease);
@@ -73,7 +76,7 @@ class Handover {
   driver::Driver& driver_;
   const Options& options_;
   std::optional<Majors> majors_;
-  std::optional<deliver::Confinement> confinement_;
+  std::unique_ptr<deliver::Confinement> confinement_;
   std::optional<Error> no_confinement_;
   std::set<std::string, std::less<>> groups_;
   std::map<uid_t, gid_t> gids_;

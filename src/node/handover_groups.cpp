@@ -14,7 +14,7 @@
 namespace partita::node {
 
 Result<deliver::Confinement*> Handover::confinement() {
-  if (confinement_) return &*confinement_;
+  if (confinement_) return confinement_.get();
   if (!no_confinement_ && options_.confinement_prefix.empty())
     no_confinement_ = Error{ErrorCode::unavailable, "processes are not confined on this node", {}};
   if (no_confinement_) return std::unexpected(*no_confinement_);
@@ -23,9 +23,9 @@ Result<deliver::Confinement*> Handover::confinement() {
     no_confinement_ = std::move(opened).error();
     return std::unexpected(*no_confinement_);
   }
-  confinement_.emplace(*std::move(opened));
+  confinement_ = std::make_unique<deliver::Confinement>(*std::move(opened));
   for (std::string& lease : confinement_->leases()) groups_.insert(std::move(lease));
-  return &*confinement_;
+  return confinement_.get();
 }
 
 Result<std::string> Handover::confinement_kind() { return std::string(TRY(confinement())->kind()); }
@@ -48,14 +48,19 @@ Result<void> Handover::confine(const LeaseRecord& record, pid_t pid) {
     if (plain_files) return {};
     return std::unexpected(std::move(confinement).error());
   }
+  const auto& grant = record.lease.grant;
+  if (!grant) return fail(ErrorCode::internal, "a lease without a grant confines nothing");
   deliver::Filter filter{majors().guarded, {}};
-  for (const api::DeviceNode& node : record.lease.grant->nodes) filter.allowed.push_back({node.major, node.minor});
+  for (const api::DeviceNode& node : grant->nodes) filter.allowed.push_back({node.major, node.minor});
   const deliver::Limits limits{record.lease.host_limits.cpus, record.lease.host_limits.memory,
-                               near_processors(record.lease.grant->devices.front().pci_bus_id)};
+                               near_processors(grant->devices.front().pci_bus_id)};
   TRY_VOID((*confinement)->prepare(record.lease.name, filter, limits));
   groups_.insert(record.lease.name);
   happened("prepare");
-  TRY_VOID((*confinement)->add(record.lease.name, pid));
+  if (auto added = (*confinement)->add(record.lease.name, pid); !added) {
+    (void)dissolve(record.lease.name);  // unless others are in it
+    return added;
+  }
   happened("confine");
   return {};
 }

@@ -44,9 +44,11 @@ void Keeper::grant_bundle(std::int64_t bundle) {
 }
 
 Result<void> Keeper::grant(LeaseRecord& record) {
-  const layout::Gpu* const there = gpu(record.place->gpu);
-  if (there == nullptr) return fail(ErrorCode::driver, fmt::format("{} is lost", record.place->gpu));
-  record.lease.grant = TRY(handover_.grant_of(*there, *record.place));
+  const auto& place = record.place;
+  if (!place) return fail(ErrorCode::internal, "a lease without a place cannot be granted");
+  const layout::Gpu* const there = gpu(place->gpu);
+  if (there == nullptr) return fail(ErrorCode::driver, fmt::format("{} is lost", place->gpu));
+  record.lease.grant = TRY(handover_.grant_of(*there, *place));
   TRY_VOID(handover_.give(record));
   record.lease.state = State::active;
   record.told = true;
@@ -70,8 +72,9 @@ Result<void> Keeper::grant(LeaseRecord& record) {
 Result<void> Keeper::refresh_names() {
   std::vector<LeaseRecord*> renamed;
   for (auto& [id, record] : book_.live()) {
-    if (record.lease.state != State::active || !record.lease.grant || record.place->whole_gpu) continue;
-    const layout::Gpu* const there = gpu(record.place->gpu);
+    const auto& place = record.place;
+    if (record.lease.state != State::active || !record.lease.grant || !place || place->whole_gpu) continue;
+    const layout::Gpu* const there = gpu(place->gpu);
     const layout::GpuInstance* const instance = partition(record);
     if (instance == nullptr) continue;
     bool other = false;

@@ -93,7 +93,7 @@ Result<void> Keeper::take_choice(LeaseRecord& record, const lease::Choice& choic
     });
     if (instance == there->instances.end())
       return fail(ErrorCode::internal, fmt::format("GPU {}: the chosen place is empty", there->index));
-    place.instance = record_of(*there->board, true, {*instance}).instances->front();
+    place.instance = instance_record(*there->board, *instance);
     place.instance.foreign = false;
   }
   record.place = std::move(place);
@@ -159,25 +159,23 @@ void Keeper::put_back(LeaseRecord& record, LeaseRecord before) {
 }
 
 void Keeper::pin(const LeaseRecord& record) {
-  layout::Gpu* const there = gpu(record.place->gpu);
-  if (there == nullptr) return;
+  const auto& place = record.place;
+  layout::Gpu* const there = place ? gpu(place->gpu) : nullptr;
+  if (!place || there == nullptr) return;
   const layout::Pin pin{layout::Pin::Reason::leased, lease_text(record, now_)};
-  if (record.place->whole_gpu) {
-    there->pins.push_back(pin);
-    return;
-  }
+  if (place->whole_gpu) there->pins.push_back(pin);
   for (layout::GpuInstance& instance : there->instances)
-    if (instance.placement.start == record.place->instance.start) instance.pins.push_back(pin);
+    if (!place->whole_gpu && instance.placement.start == place->instance.start) instance.pins.push_back(pin);
 }
 
 void Keeper::unpin(const LeaseRecord& record) {
-  layout::Gpu* const there = record.place ? gpu(record.place->gpu) : nullptr;
-  if (there == nullptr) return;
+  const auto& place = record.place;
+  layout::Gpu* const there = place ? gpu(place->gpu) : nullptr;
+  if (!place || there == nullptr) return;
   const auto leased = [](const layout::Pin& pin) { return pin.reason == layout::Pin::Reason::leased; };
-  if (record.place->whole_gpu) std::erase_if(there->pins, leased);
+  if (place->whole_gpu) std::erase_if(there->pins, leased);
   for (layout::GpuInstance& instance : there->instances)
-    if (!record.place->whole_gpu && instance.placement.start == record.place->instance.start)
-      std::erase_if(instance.pins, leased);
+    if (!place->whole_gpu && instance.placement.start == place->instance.start) std::erase_if(instance.pins, leased);
 }
 
 }  // namespace partita::node

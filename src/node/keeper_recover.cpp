@@ -59,6 +59,7 @@ Result<Recovered> Keeper::open(Progress& progress) {
 
 // Why the lease's partition is not what it was granted; nullopt: it is there.
 std::optional<std::string> Keeper::gone(const LeaseRecord& record) {
+  if (!record.place) return "it has no partition";
   const LeasePlace& place = *record.place;
   const layout::Gpu* const there = gpu(place.gpu);
   if (there == nullptr) return fmt::format("{} is lost", place.gpu);
@@ -165,7 +166,10 @@ void Keeper::reconcile_lease(LeaseRecord& record, bool new_epoch, std::vector<st
 // The same place on each GPU, with MIG mode on again where it went off; where that cannot be, any place that serves.
 Result<void> Keeper::cut_again(const std::vector<std::int64_t>& lost) {
   std::map<std::string, std::vector<LeaseRecord*>> by_gpu;
-  for (const std::int64_t id : lost) by_gpu[book_.find(id)->place->gpu].push_back(book_.find(id));
+  for (const std::int64_t id : lost) {
+    LeaseRecord* const record = book_.find(id);
+    if (record != nullptr && record->place) by_gpu[record->place->gpu].push_back(record);
+  }
   for (auto& [uuid, records] : by_gpu) {
     auto done = cut_same(uuid, records);
     state_ = TRY(read_node(context_));
@@ -217,9 +221,10 @@ Result<void> Keeper::place_lost(const std::vector<std::int64_t>& lost) {
 
 Result<void> Keeper::cut_same(const std::string& uuid, const std::vector<LeaseRecord*>& records) {
   const layout::Gpu& there = *gpu(uuid);
-  LayoutRecord wanted = record_of(there);
-  wanted.mig_enabled = true;
-  for (const LeaseRecord* record : records) wanted.instances->push_back(record->place->instance);
+  std::vector<InstanceRecord> instances = record_of(there).instances.value_or(std::vector<InstanceRecord>{});
+  for (const LeaseRecord* record : records)
+    if (record->place) instances.push_back(record->place->instance);
+  const LayoutRecord wanted{true, std::move(instances)};
   const layout::GpuTarget target = TRY(target_of(wanted, there));
   const TargetPlan plan = TRY(plan_targets(state_, std::vector{target}, PlanOptions{}));
   Operation operation;

@@ -64,6 +64,10 @@ std::vector<InstanceRecord> own_instances(const std::vector<InstanceRecord>& all
 
 }  // namespace
 
+InstanceRecord instance_record(const catalog::Board& board, const layout::GpuInstance& instance) {
+  return record_of(board, instance);
+}
+
 std::optional<int> profile_index(const catalog::Board& board, int nvml_profile) {
   const auto found = std::ranges::find(board.profiles, nvml_profile, &catalog::Profile::nvml_profile);
   if (found == board.profiles.end()) return std::nullopt;

@@ -72,6 +72,8 @@ struct Operation {
   std::vector<StepRecord> steps;
 };
 
+// A live instance as a record.
+InstanceRecord instance_record(const catalog::Board& board, const layout::GpuInstance& instance);
 // A live GPU as a record. Instances with a foreign pin are marked.
 LayoutRecord record_of(const layout::Gpu& gpu);
 LayoutRecord record_of(const catalog::Board& board, bool mig_enabled, const std::vector<layout::GpuInstance>& made);
