@@ -144,8 +144,10 @@ Result<CsvTable> parse_csv(std::string_view text, std::string file, std::size_t 
       continue;
     }
     if (row.size() != table.columns.size())
-      return fail(ErrorCode::invalid, fmt::format("{}:{}: expected {} as in the header, found {}", table.file, line,
-                                                  count_of(table.columns.size(), "field"), row.size()));
+      return fail(ErrorCode::invalid,
+                  fmt::format("{}:{}: expected {} as in the header, found {}{}", table.file, line,
+                              count_of(table.columns.size(), "field"), row.size(),
+                              table.columns.size() == 1 ? "; are the cells separated by commas?" : ""));
     if (table.rows.size() == max_rows)
       return fail(ErrorCode::invalid, fmt::format("{}:{}: more than {} rows", table.file, line, max_rows));
     table.rows.push_back(std::move(row));

@@ -47,6 +47,8 @@ TEST(Csv, AnEmptyLastFieldIsAField) {
 
 TEST(Csv, ErrorsNameFileLineAndColumn) {
   EXPECT_EQ(error_of(""), "f.csv:1: expected a header row with column names, found none");
+  EXPECT_EQ(error_of("a;b\n1;2,5\n"),
+            "f.csv:2: expected 1 field as in the header, found 2; are the cells separated by commas?");
   EXPECT_EQ(error_of("a,b\n1\n"), "f.csv:2: expected 2 fields as in the header, found 1");
   EXPECT_EQ(error_of("a,a\n"), "f.csv:1: column \"a\" is there twice");
   EXPECT_EQ(error_of("a\n\"x\n"), "f.csv:2: a quote that is opened here is never closed");

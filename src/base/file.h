@@ -18,4 +18,7 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
 // A symbolic link stays and what it names is replaced; a pipe or device is written to and stays what it is.
 Result<void> write_file_atomically(const std::filesystem::path& path, std::string_view text, unsigned mode = 0644);
 
+// The error that writing `path` would give by now, for work that takes long before it writes. Changes nothing.
+Result<void> can_write_file(const std::filesystem::path& path);
+
 }  // namespace partita

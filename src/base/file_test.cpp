@@ -96,6 +96,18 @@ TEST_F(FileTest, APipeIsReadThoughItsWriterComesLater) {
   EXPECT_EQ(read, "late");
 }
 
+TEST_F(FileTest, WhetherAFileCanBeWrittenIsKnownBeforehand) {
+  EXPECT_TRUE(can_write_file(at("new")));
+  EXPECT_FALSE(std::filesystem::exists(at("new"))) << "nothing is written";
+  std::ofstream(at("old")) << "old";
+  EXPECT_TRUE(can_write_file(at("old")));
+  EXPECT_TRUE(can_write_file("/dev/null"));
+  EXPECT_EQ(can_write_file(at("nowhere/x")).error().message,
+            write_file_atomically(at("nowhere/x"), "").error().message);
+  EXPECT_EQ(can_write_file(folder_).error().message, write_file_atomically(folder_, "").error().message);
+  EXPECT_EQ(can_write_file(at("old/x")).error().message, write_file_atomically(at("old/x"), "").error().message);
+}
+
 TEST_F(FileTest, FoldersDevicesAndMissingFilesAreRefused) {
   EXPECT_EQ(read_file(folder_).error().code, ErrorCode::invalid);
   EXPECT_EQ(read_file("/dev/zero").error().code, ErrorCode::invalid);
