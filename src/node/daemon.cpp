@@ -55,7 +55,8 @@ class Daemon final : public DaemonNode {
   }
 
   Result<void> start() {
-    keeper_.emplace(Keeper::Parts{driver_, ledger_, clock_, options_}, TRY(load_policy(options_)), true);
+    keeper_ =
+        std::make_unique<Keeper>(Keeper::Parts{driver_, ledger_, clock_, options_}, TRY(load_policy(options_)), true);
     TRY_VOID(wake_.open());
     TRY_VOID(keeper_->open());
     TRY_VOID(published_.load(ledger_));
@@ -233,7 +234,7 @@ class Daemon final : public DaemonNode {
   driver::Driver reader_;
   std::mutex reader_mutex_;
   Ledger ledger_;
-  std::optional<Keeper> keeper_;
+  std::unique_ptr<Keeper> keeper_;
   Published published_;
   Wake wake_;
   bool releasing_ = false;

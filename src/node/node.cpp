@@ -124,9 +124,10 @@ class LocalNode final : public api::Node {
       TRY_VOID(node.make_state_folder());
       lock.emplace(
           TRY(take_lock(lock_file(node.options_), own_command(), no_wait, node.options_.lock_timeout, progress)));
-      ledger.emplace(TRY(Ledger::open(ledger_file(node.options_), Database::Access::write, node.options_.on_event)));
-      keeper.emplace(Keeper::Parts{node.driver_, *ledger, node.clock_, node.options_}, TRY(load_policy(node.options_)),
-                     false);
+      ledger = std::make_unique<Ledger>(
+          TRY(Ledger::open(ledger_file(node.options_), Database::Access::write, node.options_.on_event)));
+      keeper = std::make_unique<Keeper>(Keeper::Parts{node.driver_, *ledger, node.clock_, node.options_},
+                                        TRY(load_policy(node.options_)), false);
       recovered = TRY(keeper->open(progress));
       return {};
     }
@@ -139,8 +140,8 @@ class LocalNode final : public api::Node {
     LocalNode& node;
     const SignalsWait signals_wait{};  // what has begun comes to its end
     std::optional<Lock> lock;
-    std::optional<Ledger> ledger;
-    std::optional<Keeper> keeper;
+    std::unique_ptr<Ledger> ledger;
+    std::unique_ptr<Keeper> keeper;
     Recovered recovered;
   };
 
