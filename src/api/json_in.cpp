@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/text.h"
@@ -201,7 +202,19 @@ bool Members::is_list(std::string_view key, const Json& list, std::size_t most) 
   return false;
 }
 
-Result<Json> parse_json(std::string_view text, Strictness strictness) {
+void Members::each(std::string_view key, const std::function<void(const Json&, const std::string&)>& read,
+                   std::size_t most) const {
+  const auto& list = at(key);
+  if (!is_list(key, list, most)) return;
+  std::size_t i = 0;
+  for (const auto& item : list) read(item, path_of(key) + "[" + std::to_string(i++) + "]");
+}
+
+Document::Document(std::unique_ptr<Json> root) : root_(std::move(root)) {}
+Document::Document(Document&&) noexcept = default;
+Document::~Document() = default;
+
+Result<Document> Document::parse(std::string_view text, Strictness strictness) {
   const auto code = code_of(strictness);
   const std::string what = strictness == Strictness::request ? "the request" : "the node's answer";
   const auto too_deep = [&] { return fail(code, fmt::format("{} is nested deeper than {} levels", what, kDeepest)); };
@@ -212,7 +225,7 @@ Result<Json> parse_json(std::string_view text, Strictness strictness) {
     if (watch.too_deep) return too_deep();
     if (strictness == Strictness::request && !watch.twice.empty())
       return fail(code, fmt::format("{} has the key {} twice in one object", what, quote(watch.twice)));
-    return out;
+    return Document(std::make_unique<Json>(std::move(out)));
   } catch (const Json::exception& error) {
     if (watch.too_deep) return too_deep();
     return fail(code, what + " is no JSON document: " + reason(error.what()));

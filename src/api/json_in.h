@@ -4,9 +4,10 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <initializer_list>
 #include <limits>
-#include <nlohmann/json.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -75,13 +76,8 @@ class Members {
     return out;
   }
   // Calls `read(json, path)` for each member of a list.
-  template <class Read>
-  void each(std::string_view key, Read read, std::size_t most = 1u << 20) const {
-    const auto& list = at(key);
-    if (!is_list(key, list, most)) return;
-    std::size_t i = 0;
-    for (const auto& item : list) read(item, path_of(key) + "[" + std::to_string(i++) + "]");
-  }
+  void each(std::string_view key, const std::function<void(const Json& json, const std::string& path)>& read,
+            std::size_t most = 1u << 20) const;
 
  private:
   const Json* find(std::string_view key) const;
@@ -93,15 +89,28 @@ class Members {
   std::string path_;
 };
 
-// Parses `text` and calls `read(json, reading)`; its value, unless something was wrong. Documents nested deeper than
-// 32 levels, and keys given twice in a request, are wrong.
-Result<Json> parse_json(std::string_view text, Strictness strictness);
+// A parsed text. Documents nested deeper than 32 levels, and keys given twice in a request, are wrong.
+class Document {
+ public:
+  static Result<Document> parse(std::string_view text, Strictness strictness);
+  const Json& root() const { return *root_; }
+
+  Document(Document&&) noexcept;
+  Document& operator=(Document&&) = delete;
+  ~Document();
+
+ private:
+  explicit Document(std::unique_ptr<Json> root);
+  std::unique_ptr<Json> root_;
+};
+
+// Parses `text` and calls `read(json, reading)`; its value, unless something was wrong.
 template <class Read>
 auto read_document(std::string_view text, Strictness strictness, Read read)
     -> Result<std::invoke_result_t<Read, const Json&, Reading&>> {
-  const Json json = TRY(parse_json(text, strictness));
+  const Document document = TRY(Document::parse(text, strictness));
   Reading reading{strictness, std::nullopt};
-  auto out = read(json, reading);
+  auto out = read(document.root(), reading);
   if (reading.fault) return std::unexpected(*std::move(reading.fault));
   return out;
 }

@@ -1,4 +1,6 @@
 // A board from the JSON that json_board.cpp writes.
+#include <nlohmann/json.hpp>
+
 #include "api/json_board_in.h"
 #include "catalog/attributes.h"
 

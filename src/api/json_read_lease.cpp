@@ -1,4 +1,6 @@
 // Leases, events and the policy from JSON.
+#include <nlohmann/json.hpp>
+
 #include "api/json_in.h"
 #include "api/json_lease_in.h"
 #include "api/json_read.h"

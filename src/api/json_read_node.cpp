@@ -1,6 +1,8 @@
 // A node's state, plans and what became of them, from JSON with its boards.
 #include <span>
 
+#include <nlohmann/json.hpp>
+
 #include "api/json_board_in.h"
 #include "api/json_read.h"
 

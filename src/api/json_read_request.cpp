@@ -1,4 +1,6 @@
 // Requests, strictly.
+#include <nlohmann/json.hpp>
+
 #include "api/json_in.h"
 #include "api/json_lease_in.h"
 #include "api/json_read.h"

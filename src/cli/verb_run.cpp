@@ -80,7 +80,7 @@ Result<int> run_run(const Parsed& parsed) {
   TRY_VOID(format_of(parsed));
   if (!parsed.command) return fail(ErrorCode::invalid, "run needs a command: partita run -p PROFILE -- CMD");
   const auto session = TRY(open_session(parsed));
-  if (parsed.flag("server") && !session->emulated && !parsed.text("server")->starts_with('/'))
+  if (!session->emulated && parsed.text("server").value_or("/").starts_with("https:"))
     return fail(ErrorCode::invalid, "run works on the node that it is started on: leave --server out");
   const auto given = parsed.text("lease");
   const auto waited = TRY(given ? given_lease(parsed, *session, *given) : own_lease(parsed, *session));
