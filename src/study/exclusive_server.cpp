@@ -19,7 +19,7 @@ class ExclusiveServer final : public ServerModel {
   }
   void settle(double) override { next_ = busy() ? since_ + remaining_ / speed_ : kNever; }
   double next() const override { return next_; }
-  int handle(double now) override {
+  std::optional<int> handle(double now) override {
     advance(now);
     batches_ = 0;
     return batch_;
@@ -40,7 +40,7 @@ class ExclusiveServer final : public ServerModel {
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
-  int tenant_ = 0, batch_ = -1;
+  int tenant_ = 0, batch_ = 0;
   double remaining_ = 0, speed_ = 1, since_ = 0, next_ = kNever;
 };
 

@@ -47,18 +47,18 @@ class FrameServer final : public ServerModel {
 
   double next() const override { return next_; }
 
-  int handle(double now) override {
+  std::optional<int> handle(double now) override {
     advance(first_, now);
     slices_[first_].end = kNever;
     --batches_;
-    return std::exchange(slices_[first_].batch, -1);
+    return std::exchange(slices_[first_].batch, std::nullopt);
   }
 
   void set_speed(double speed, double now) override {
     advance(now);
     speed_ = speed;
     for (auto& slice : slices_)
-      if (slice.batch >= 0) slice.end = end_of(slice, now);
+      if (slice.batch) slice.end = end_of(slice, now);
     settle(now);
   }
 
@@ -69,13 +69,13 @@ class FrameServer final : public ServerModel {
  private:
   struct Slice {
     double begin = 0, length = 0;  // within the frame
-    int batch = -1;
+    std::optional<int> batch;      // that runs
     double remaining = 0, since = 0, end = kNever;
   };
 
   void advance(std::size_t tenant, double now) {
     auto& slice = slices_[tenant];
-    if (slice.batch < 0) return;
+    if (!slice.batch) return;
     const double owned = std::max(0.0, owned_until(slice, now) - owned_until(slice, slice.since));
     slice.remaining -= owned * speed_;
     slice.since = now;

@@ -23,7 +23,7 @@ struct Machine {
   int used = 0;                             // users on each GPU when all are spread over as few machines as serve them
   double p99_s = 0, met = 0;                // of the worst user then
   double greedy_p99_s = 0, greedy_met = 0;  // of the worst other user beside one greedy user
-  double most_rate = 0;                     // requests per second of each user up to which all are served; 0: not asked
+  std::optional<double> most_rate;          // requests per second of each user up to which all are served
   std::optional<int> breaks;                // greedy users per GPU that take the SLO from the others
   bool shares() const { return used > 1; }
   double worst_p99_s = 0;  // of any other user, beside any number of greedy ones
@@ -114,7 +114,7 @@ Result<void> find_most(const Question& q, Machine& m, Context& context) {
 }
 
 // How much more each of them could ask for: the doubling at which not all are served, then halving the step. Only where
-// requests come at a rate. A higher rate than the last one tried is not looked for: 256 times what was asked.
+// requests come at a rate. From 512 times what was asked on, no more is looked for.
 Result<void> find_rate(const Question& q, Machine& m, Context& context) {
   if (q.user.arrivals.kind != Arrivals::Kind::poisson || q.user.arrivals.rate_per_s <= 0) return {};
   constexpr int kDoublings = 8, kHalvings = 5;
@@ -190,7 +190,7 @@ report::Table table(const Question& q) {
     t.rows.push_back({mark(m), std::to_string(m.gpus), fmt::format("{}{}", m.per_gpu, m.by_memory ? " (memory)" : ""),
                       std::to_string(m.per_gpu * m.gpus), any ? std::to_string(m.machines(q.users)) : "cannot",
                       std::to_string(m.used), any ? milliseconds(m.p99_s) : "–", any ? percent(m.met) : "–",
-                      m.most_rate > 0 ? figure_of(m.most_rate) : "–", shared ? milliseconds(m.greedy_p99_s) : "–",
+                      m.most_rate ? figure_of(*m.most_rate) : "–", shared ? milliseconds(m.greedy_p99_s) : "–",
                       shared ? percent(m.greedy_met) : "–", breaking(m)});
   }
   return t;
@@ -224,7 +224,7 @@ void say_machine(const Question& q, const Machine& m, report::Report& report) {
   if (need > 1) line += fmt::format("; all of them take {} machines", need);
   line += fmt::format("; the worst p99 with {} on each GPU is {}", m.used == 1 ? "one" : std::to_string(m.used),
                       milliseconds(m.p99_s));
-  if (m.most_rate > 0) line += fmt::format(", and each could send up to {} requests/s", figure_of(m.most_rate));
+  if (m.most_rate) line += fmt::format(", and each could send up to {} requests/s", figure_of(*m.most_rate));
   if (!m.shares()) {
     line += "; nobody shares a GPU";
   } else {

@@ -59,7 +59,7 @@ class MpsServer final : public ServerModel {
 
   double next() const override { return next_; }
 
-  int handle(double now) override {
+  std::optional<int> handle(double now) override {
     advance(now);
     auto& running = tenants_[first_].running;
     const int batch = running.front().second;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "study/simulator.h"
@@ -24,8 +25,8 @@ class ServerModel {
   virtual void settle(double now) = 0;
   // When handle() must be called next; infinity when idle.
   virtual double next() const = 0;
-  // Something happens at next(): the finished batch, or -1 (a slice ended).
-  virtual int handle(double now) = 0;
+  // Something happens at next(): the finished batch; nullopt: none (a slice ended).
+  virtual std::optional<int> handle(double now) = 0;
   // Everything progresses at this factor from now on (neighbours on the GPU).
   virtual void set_speed(double speed, double now) = 0;
   virtual void advance(double now) = 0;

@@ -33,7 +33,8 @@ struct TenantState {
   Random random;  // service times
   TenantStats stats;
   std::size_t server = 0;
-  int place = -1;  // among the server's residents; -1: not admitted
+  bool admitted = false;
+  int place = 0;  // among the server's residents, if admitted
   RequestQueue waiting;
   int running = 0;                           // batches
   std::vector<std::pair<double, int>> held;  // heap: when its host is done, batch whose GPU work is done before
@@ -53,7 +54,7 @@ struct ServerState {
 
 struct Batch {
   std::size_t tenant = 0;
-  double host_done_s = 0;  // 0: no time of its own
+  double host_done_s = 0;  // not before this moment it ends
   std::vector<double> arrived_s;
 };
 
@@ -138,6 +139,7 @@ void Simulation::add_tenants() {
                       .held = {}};
     auto& residents = servers_[state.server].tenants;
     if (admitted_[t]) {
+      state.admitted = true;
       state.place = static_cast<int>(residents.size());
       residents.push_back(t);
     }
@@ -199,12 +201,12 @@ void Simulation::start() {
     if (!servers_[s].changes.empty()) queue_.set(change_slot(s), servers_[s].changes.back()->at_s);
   for (std::size_t t = 0; t < tenants_.size(); ++t) {
     auto& tenant = tenants_[t];
-    if (tenant.place < 0) continue;
+    if (!tenant.admitted) continue;
     queue_.set(arrival_slot(t), tenant.source.next());
     for (int i = tenant.source.at_start(); i > 0; --i) arrive(tenant);
   }
   for (std::size_t t = 0; t < tenants_.size(); ++t)
-    if (tenants_[t].place >= 0) dispatch(t);
+    if (tenants_[t].admitted) dispatch(t);
   for (std::size_t s = 0; s < servers_.size(); ++s) settle(s);
 }
 
@@ -224,10 +226,9 @@ void Simulation::handle(std::size_t slot) {
 }
 
 void Simulation::on_model(std::size_t s) {
-  const int batch = servers_[s].model->handle(now_);
-  if (batch >= 0) {
-    const std::size_t tenant = batches_[static_cast<std::size_t>(batch)].tenant;
-    gpu_done(tenant, batch);
+  if (const auto batch = servers_[s].model->handle(now_)) {
+    const std::size_t tenant = batches_[static_cast<std::size_t>(*batch)].tenant;
+    gpu_done(tenant, *batch);
     dispatch(tenant);
   }
   settle(s);
@@ -303,7 +304,7 @@ void Simulation::on_warmup() {
   }
   for (auto& tenant : tenants_) {
     tenant.stats.clear(now_);
-    if (tenant.place >= 0) tenant.used_at_warmup = servers_[tenant.server].model->used(tenant.place);
+    if (tenant.admitted) tenant.used_at_warmup = servers_[tenant.server].model->used(tenant.place);
   }
 }
 
@@ -429,7 +430,7 @@ std::vector<bool> Simulation::overloaded() const {
 TenantResult Simulation::result_of(TenantState& tenant, bool overloaded) const {
   TenantResult result;
   result.name = tenant.spec->name;
-  if (tenant.place < 0) {
+  if (!tenant.admitted) {
     result.admitted = false;
     if (tenant.spec->absent) return result;
     result.notes.push_back(fmt::format("not admitted: its {:g} MiB do not fit beside the others in the {:g} MiB of {}",

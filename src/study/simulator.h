@@ -47,8 +47,8 @@ struct Tenant {
   Arrivals arrivals;
   Batching batching;
   Service service;
-  double weight =
-      1;           // MPS: limit of its share, at most 1 (1: none). vGPU fixed share: its share, if all sum to at most 1
+  // MPS: limit of its share, at most 1 (1: none). vGPU fixed share: its share, if all sum to at most 1.
+  double weight = 1;
   int server = 0;  // which partition or GPU it runs on
   std::optional<double> slo_s;
   int streams = 1;      // batches that run at the same time; more than one only under MPS

@@ -22,12 +22,12 @@ class TimeSliceServer final : public ServerModel {
     auto& job = jobs_[static_cast<std::size_t>(tenant)];
     job = {batch, work};
     ++batches_;
-    if (tenant != owner_) push(tenant);
+    if (!owned_ || tenant != owner_) push(tenant);
   }
 
   void settle(double now) override {
     if (state_ == State::idle) {
-      const bool keeps = owner_ >= 0 && job(owner_).batch >= 0;
+      const bool keeps = owned_ && job(owner_).batch;
       if (keeps && now < slice_end_) {
         state_ = State::running;
         since_ = now;
@@ -45,15 +45,15 @@ class TimeSliceServer final : public ServerModel {
 
   double next() const override { return next_; }
 
-  int handle(double now) override {
+  std::optional<int> handle(double now) override {
     advance(now);
     if (state_ == State::switching) {
       run(now);
-      return -1;
+      return std::nullopt;
     }
     auto& current = job(owner_);
     if (completes_) {
-      const int batch = current.batch;
+      const auto batch = current.batch;
       current = {};
       --batches_;
       state_ = State::idle;
@@ -61,7 +61,7 @@ class TimeSliceServer final : public ServerModel {
     }
     push(owner_);  // its slice is over
     give_to(pop(), now);
-    return -1;
+    return std::nullopt;
   }
 
   void set_speed(double speed, double now) override {
@@ -83,7 +83,7 @@ class TimeSliceServer final : public ServerModel {
  private:
   enum class State { idle, switching, running };
   struct Job {
-    int batch = -1;
+    std::optional<int> batch;  // that has work left
     double remaining = 0;
   };
 
@@ -97,8 +97,9 @@ class TimeSliceServer final : public ServerModel {
   }
 
   void give_to(int tenant, double now) {
-    const bool other = owner_ >= 0 && tenant != owner_;
+    const bool other = owned_ && tenant != owner_;
     owner_ = tenant;
+    owned_ = true;
     since_ = now;
     if (other && switch_ > 0) {
       state_ = State::switching;
@@ -131,7 +132,8 @@ class TimeSliceServer final : public ServerModel {
   std::vector<int> waiting_;  // ring of tenants with work, without the owner
   std::size_t head_ = 0, count_ = 0;
   State state_ = State::idle;
-  int owner_ = -1;  // runs, is switched to, or ran last
+  int owner_ = 0;       // runs, is switched to, or ran last
+  bool owned_ = false;  // there was one
   bool completes_ = false;
   double since_ = 0, slice_start_ = 0, slice_end_ = kNever, switch_end_ = 0, next_ = kNever;
 };

@@ -41,12 +41,14 @@ std::optional<Trouble> guarded(const Action& action) {
 // What this process may allocate from now on: its data segment, to which private mappings count.
 std::optional<Trouble> limit_memory(double gib) {
   std::ifstream status("/proc/self/status");
-  double used_kib = -1;
-  for (std::string word; status >> word;)
-    if (word == "VmData:") status >> used_kib;
-  const auto most = static_cast<rlim_t>((used_kib + gib * 1024 * 1024) * 1024);
+  std::optional<double> used_kib;
+  for (std::string word; status >> word;) {
+    double kib = 0;
+    if (word == "VmData:" && status >> kib) used_kib = kib;
+  }
+  const auto most = static_cast<rlim_t>((used_kib.value_or(0) + gib * 1024 * 1024) * 1024);
   const rlimit limit{most, most};
-  if (used_kib >= 0 && setrlimit(RLIMIT_DATA, &limit) == 0) return std::nullopt;
+  if (used_kib && setrlimit(RLIMIT_DATA, &limit) == 0) return std::nullopt;
   return Trouble{Kind::device, "--memory-gib: the limit cannot be set"};
 }
 
