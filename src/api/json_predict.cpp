@@ -70,7 +70,8 @@ Json choice_json(const predict::Table& table, const predict::Choice& choice) {
           {"batch", row ? Json(row->batch) : Json(nullptr)},
           {"met", row != nullptr},
           {"smaller", choice.rejected},
-          {"larger", row ? Json(choice.larger) : Json(nullptr)}};
+          {"larger", row ? Json(choice.larger) : Json(nullptr)},
+          {"doubts", choice.doubts}};
 }
 
 Json calibration_json(const AppliedCalibration& applied) {
@@ -120,8 +121,10 @@ std::string to_json(const TwoPointAnswer& answer) {
   out["batch"] = answer.points.largest.batch;
   out["predictions"] = Json::array();
   for (const auto& row : answer.rows)
-    out["predictions"].push_back(
-        {{"profile", row.profile}, {"measured", row.measured}, {"step_ms", estimate_json(row.step_ms)}});
+    out["predictions"].push_back({{"profile", row.profile},
+                                  {"measured", row.measured},
+                                  {"beyond_points", row.beyond},
+                                  {"step_ms", estimate_json(row.step_ms)}});
   return to_text(out);
 }
 

@@ -59,6 +59,7 @@ struct TwoPointAnswer {
   struct Row {
     std::string profile;
     bool measured = false;
+    bool beyond = false;  // smaller or larger than both points: all that is known is its interval
     predict::Estimate step_ms;
   };
   std::vector<Row> rows;

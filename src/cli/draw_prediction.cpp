@@ -163,6 +163,7 @@ std::string choice_text(const Look& look, const api::PredictAnswer& answer, cons
                                    need_in_words(answer), at, figure(row.prediction.throughput.median),
                                    board.table.unit, figure(row.prediction.step_ms.median)),
                        Tone::good);
+  for (const auto& doubt : board.choice->doubts) out += paragraph(look, doubt, Tone::warning);
   for (const auto& reason : board.choice->rejected) out += paragraph(look, reason);
   return out + paragraph(look, board.choice->larger);
 }
@@ -181,6 +182,8 @@ std::string calibration_text(const Look& look, const BoardPrediction& board) {
                      fmt::format("measure next: {} at batch {}; the mean 90 % interval would go from +{} to +{}",
                                  next->profile, next->batch, percent(next->spread_before), percent(next->spread_after)),
                      Tone::strong);
+  else
+    out += paragraph(look, "no single further point would narrow the intervals by much");
   return out;
 }
 
@@ -258,7 +261,10 @@ std::string draw_two_points(const Look& look, const api::TwoPointAnswer& answer)
     table.add({{row.profile, Tone::strong},
                {figure(row.step_ms.median)},
                {row.measured ? "" : range(row.step_ms), Tone::faint},
-               {row.measured ? "measured" : "predicted", row.measured ? Tone::good : Tone::plain}});
+               {row.measured ? "measured"
+                : row.beyond ? "beyond the points: its interval"
+                             : "predicted",
+                row.measured ? Tone::good : Tone::plain}});
   return out + table.draw(look, kIndent);
 }
 

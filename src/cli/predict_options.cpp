@@ -81,6 +81,7 @@ Result<void> read_settings(const Parsed& parsed, predict::Settings& settings) {
 
 Result<std::shared_ptr<const catalog::Board>> board_called(catalog::Catalog& catalog, const std::string& asked) {
   const auto id = lower(asked);
+  if (id.empty()) return fail(ErrorCode::invalid, "option --board needs a value: BOARD");
   std::vector<std::string> matching;
   for (const auto& entry : catalog.boards()) {
     if (entry.id == id) return catalog.board(id);
@@ -98,15 +99,31 @@ std::vector<std::string> known_boards(const catalog::Catalog& catalog) {
   return {"boards: " + join(ids, ", ")};
 }
 
+// The first setting that a file of points tells and that differs from what is asked; "" where none does.
+template <class Tells>
+std::string other_setting(const predict::Settings& row, const predict::Settings& asked, const Tells& tells) {
+  const bool precision = tells("precision");
+  if (tells("mode") && row.mode != asked.mode) return "of another mode";
+  if ((precision || tells("matmul")) && row.matmul != asked.matmul) return "of another precision";
+  if ((precision || tells("convolution")) && row.convolution != asked.convolution) return "of another precision";
+  if (asked.sequence && row.sequence && row.sequence != asked.sequence) return "of another sequence length";
+  if (tells("framework") && row.framework != asked.framework) return "of another framework";
+  if (tells("processes") && row.processes != asked.processes) return "of another number of processes";
+  if (tells("copy_inside_step") && row.copy_inside_step != asked.copy_inside_step) return "of another kind of copy";
+  if (tells("optimizer") && asked.mode == predict::Mode::training && row.optimizer != asked.optimizer)
+    return "of another optimizer";
+  return "";
+}
+
 // Why a measured row says nothing about what is asked; "" where it does.
+template <class Tells>
 std::string beside_the_question(const predict::Measurement& row, const std::string& board, const std::string& workload,
-                                bool tells_mode, const api::PredictRequest& request) {
+                                const Tells& tells, const api::PredictRequest& request) {
   if (row.board != board) return "of another board";
   if (!row.left_out.empty()) return row.left_out;
   if (row.out_of_memory || !row.step_ms) return "no time";
   if (!workload.empty() && row.workload != workload) return "of another workload";
-  if (tells_mode && row.settings.mode != request.settings.mode) return "of another mode";
-  return "";
+  return workload.empty() ? "" : other_setting(row.settings, request.settings, tells);
 }
 
 }  // namespace
@@ -144,7 +161,7 @@ Result<api::PredictRequest> predict_request(const Parsed& parsed, const predict:
 
 Result<predict::Workload> workload_of(const Parsed& parsed, std::optional<int> sequence) {
   const auto name = parsed.text("WORKLOAD");
-  if (!name)
+  if (!name || name->empty())
     return fail(ErrorCode::invalid, "predict needs WORKLOAD: a shipped workload, a workload file, or -",
                 {"partita predict --list names the shipped ones"});
   const bool file = *name == "-" || name->find('/') != std::string::npos || name->ends_with(".yaml") ||
@@ -202,7 +219,8 @@ Result<MeasuredPoints> measured_points(const std::string& path, const catalog::B
   for (const auto* column : {"profile", "batch"}) {
     if (!tells(column))
       return fail(ErrorCode::invalid, fmt::format("{}: no column tells the {}", table.file, column),
-                  {"expected columns: profile,batch,latency_ms (or throughput)"});
+                  {table.columns.size() == 1 ? "are the cells separated by commas?"
+                                             : "expected columns: profile,batch,latency_ms (or throughput)"});
   }
   const auto set = TRY(predict::read_measurements(
       table, "measured", {{"board", board.id}, {"workload", workload.empty() ? "measured" : workload}}));
@@ -215,13 +233,19 @@ Result<MeasuredPoints> measured_points(const std::string& path, const catalog::B
       row.board = found ? found->partition.board->id : "";
     }
     if (const auto known = library.workload(row.workload, std::nullopt)) row.workload = (*known)->name;
-    const auto why = beside_the_question(row, board.id, workload, tells("mode"), request);
+    const auto why = beside_the_question(row, board.id, workload, tells, request);
     if (!why.empty()) {
       ++beside[why];
       continue;
     }
     auto partition = predict::partition_on(board, row.profile);
     if (!partition) return std::unexpected(in_context(fmt::format("{}:{}", table.file, row.line), partition.error()));
+    if (row.contradictory)
+      return fail(
+          ErrorCode::invalid,
+          fmt::format("{}:{}: contradictory: batch {} in {:.4g} ms is not {:.4g} samples/s; keep the one that was "
+                      "measured",
+                      table.file, row.line, row.settings.batch, *row.step_ms, *row.throughput));
     predict::Point point;
     point.partition = *partition;
     point.partition.busy_neighbours = row.neighbours;

@@ -54,7 +54,9 @@ std::optional<api::NextMeasurement> measure_next(const predict::Predictor& predi
       rows.push_back(&row);
     }
   const auto next = predict::next_point(predictor, places, calibration);
-  if (!next) return std::nullopt;
+  // Points that contradict each other: one more settles nothing.
+  constexpr double kWorthIt = 0.999;
+  if (!next || next->spread_after > kWorthIt * next->spread_before) return std::nullopt;
   const auto& row = *rows[next->place];
   return api::NextMeasurement{row.name, row.batch, next->spread_before, next->spread_after};
 }
@@ -124,6 +126,10 @@ Result<int> two_points(const Parsed& parsed, Format format) {
   };
   const double first = TRY(size(points[0])), second = TRY(size(points[1]));
   answer.points = {points[first < second], points[first >= second]};
+  const auto beyond = [&](const predict::Partition& partition) -> Result<bool> {
+    const double here = TRY(predict::device_of(constants, partition)).multiprocessors;
+    return here < std::min(first, second) || here > std::max(first, second);
+  };
   for (std::size_t i = 0; i < answer.board->profiles.size(); ++i) {
     auto partition = points[0].partition;
     partition.profile = static_cast<int>(i);
@@ -135,9 +141,9 @@ Result<int> two_points(const Parsed& parsed, Format format) {
         point == points.end() && name.find('+') != std::string::npos)
       continue;  // differs in media engines only
     if (point == points.end())
-      answer.rows.push_back({name, false, estimate});
+      answer.rows.push_back({name, false, TRY(beyond(partition)), estimate});
     else
-      answer.rows.push_back({name, true, {point->step_ms, point->step_ms, point->step_ms}});
+      answer.rows.push_back({name, true, false, {point->step_ms, point->step_ms, point->step_ms}});
   }
   if (format == Format::table)
     TRY_VOID(print(draw_two_points(output_look(parsed), answer)));

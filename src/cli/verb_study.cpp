@@ -182,6 +182,7 @@ Result<int> run_study(const Parsed& parsed) {
   study::StudyOptions options;
   options.seed = static_cast<std::uint64_t>(TRY(parsed.number("seed", 0, 2'147'483'647)).value_or(1));
   const auto names = TRY(asked_studies(parsed));
+  if (file != "-") TRY_VOID(can_write_file(file));
   const auto measurement = TRY(prepare_measurement(parsed, options));
   auto catalog = TRY(open_catalog(parsed));
   std::vector<report::Report> reports;
