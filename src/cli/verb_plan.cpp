@@ -2,10 +2,12 @@
 #include "cli/common.h"
 #include "cli/draw.h"
 #include "cli/run.h"
+#include "cli/run_fleet.h"
 
 namespace partita::cli {
 
 Result<int> run_plan(const Parsed& parsed) {
+  if (parsed.flag("fleet")) return run_plan_fleet(parsed);
   const auto format = TRY(format_of(parsed));
   auto wanted = TRY(wanted_layout(parsed, true));
   auto options = TRY(change_options(parsed));

@@ -57,8 +57,21 @@ constexpr Option kCheckpointFile = {"-f,--checkpoint-file", "FILE",
                                     "the checkpoint file; - is standard input or output", "MIG_PARTED_CHECKPOINT_FILE",
                                     Completes::file};
 
-constexpr Option kPlanOptions[] = {kConfigFile, kSelectedConfig, kDemand, kModeOnly,
-                                   kSkipReset,  kHooksFile,      kAdopt,  kForce};
+constexpr Option kPlanOptions[] = {
+    kConfigFile,
+    kSelectedConfig,
+    kDemand,
+    kModeOnly,
+    kSkipReset,
+    kHooksFile,
+    kAdopt,
+    kForce,
+    {"--fleet", "FILE", "plan for this fleet, described or as status prints it with -o json, and no node; --demand is a file",
+     "", Completes::file, "", true},
+    {"--explain", "", "with --fleet: what binds the plan, and what one GPU less or more would change"},
+    {"--output-dir", "DIR", "with --fleet: write a mig-parted file for each group of nodes there", "", Completes::folder},
+    {"--work", "N", "with --fleet: search at most N nodes per quantity (2000); results repeat"},
+    {"--time-limit", "SECONDS", "with --fleet: stop searching then, and say so; results may differ from run to run"}};
 constexpr Option kApplyOptions[] = {kConfigFile, kSelectedConfig, kDemand, kModeOnly, kSkipReset,
                                     kHooksFile,  kAdopt,          kForce,  kNoWait};
 constexpr Option kAssertOptions[] = {
@@ -99,6 +112,7 @@ constexpr Example kStatusExamples[] = {
 constexpr Example kPlanExamples[] = {
     {"partita plan -f layouts.yaml -c all-balanced", "before and after, step by step"},
     {"partita plan --demand \"3g.20gb=2,1g.5gb=4\"", "where six instances that nobody uses would be"},
+    {"partita plan --fleet fleet.yaml --demand demand.yaml --explain", "the fewest GPUs of a fleet that hold a demand"},
 };
 constexpr Example kApplyExamples[] = {
     {"partita apply -f layouts.yaml -c all-balanced", "make it so"},
@@ -157,7 +171,10 @@ constexpr Verb kVerbs[] = {
      "Reads a label of a mig-parted file, or a demand, and shows for each GPU that would change what it is before and "
      "after, the steps in between, and what stays because it is in use. Fewest instances are destroyed, then fewest "
      "GPUs "
-     "touched. A request that cannot be met says what is in the way and the cheapest change that would help.",
+     "touched. A request that cannot be met says what is in the way and the cheapest change that would help.\n\nWith "
+     "--fleet, plans for many nodes at once, from files alone (docs/fleets.md): the least cost, GPUs touched or "
+     "instances "
+     "destroyed, with a proof.",
      {},
      kPlanOptions,
      kPlanExamples},

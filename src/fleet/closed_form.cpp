@@ -197,8 +197,7 @@ std::optional<Plan> closed_form(const Fleet& fleet, const Demand& demand) {
   for (auto& packed : pack_seven_slices(*profiles, counts, gpus)) {
     Group group{0, packed.count, {}, {}};
     for (const auto& placed : packed.instances)
-      group.instances.push_back(
-          {placed, Instance::Is::created, want_of[static_cast<std::size_t>(placed.profile)]});
+      group.instances.push_back({placed, Instance::Is::created, want_of[static_cast<std::size_t>(placed.profile)]});
     plan.groups.push_back(std::move(group));
   }
   if (kind.count && *kind.count > gpus) plan.groups.push_back({0, *kind.count - gpus, {}, {}});

@@ -1,9 +1,9 @@
 // Packing onto empty boards with 7 compute and 8 memory slices (A100, H100, H200, B200 and others), by arithmetic.
 //
-// A GPU that a 7-slice instance does not take is a left half (units 0-3) and a right half (4-7). A 4-slice instance takes
-// a left half, a 3-slice one either. What is left are aligned pairs (0-1, 2-3, 4-5), each good for one 2-slice instance,
-// one 1-slice instance with double memory or two 1-slice ones, and tail pairs (6-7), each good for one of the latter two
-// (unit 7 starts nothing). Exact: equal to enumeration of all placings and to the integer program (tests).
+// A GPU that a 7-slice instance does not take is a left half (units 0-3) and a right half (4-7). A 4-slice instance
+// takes a left half, a 3-slice one either. What is left are aligned pairs (0-1, 2-3, 4-5), each good for one 2-slice
+// instance, one 1-slice instance with double memory or two 1-slice ones, and tail pairs (6-7), each good for one of the
+// latter two (unit 7 starts nothing). Exact: equal to enumeration of all placings and to the integer program (tests).
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ struct PackedGpus {
 std::vector<PackedGpus> pack_seven_slices(const SevenSliceProfiles& profiles, const SevenSliceCounts& counts,
                                           std::int64_t gpus);
 
-// The plan for a demand that this arithmetic covers: one kind, empty, such a board, Goal::cost, each want one profile of
-// its own. nullopt: it does not cover it, or the kind's count is too small.
+// The plan for a demand that this arithmetic covers: one kind, empty, such a board, Goal::cost, each want one profile
+// of its own. nullopt: it does not cover it, or the kind's count is too small.
 std::optional<Plan> closed_form(const Fleet& fleet, const Demand& demand);
 
 }  // namespace partita::fleet

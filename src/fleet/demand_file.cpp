@@ -71,7 +71,8 @@ class Reader {
     if (out.demand.wants.empty() && out.services.empty())
       return yaml_fail(root, node, "expected something under demand or services, found nothing");
     if (!out.services.empty() && !out.points)
-      return yaml_fail(root, node, "services need points: say under points which table tells what an instance delivers");
+      return yaml_fail(root, node,
+                       "services need points: say under points which table tells what an instance delivers");
     return out;
   }
 
@@ -132,8 +133,9 @@ class Reader {
     for (const auto& each : *TRY(as_sequence(here, *list))) {
       auto id = TRY(as_text(here, each));
       if (!boards_.contains(id))
-        return yaml_fail(here, each, "the fleet has no " + quote(id) +
-                                         did_you_mean(id, std::vector<std::string>(boards_.begin(), boards_.end())));
+        return yaml_fail(here, each,
+                         "the fleet has no " + quote(id) +
+                             did_you_mean(id, std::vector<std::string>(boards_.begin(), boards_.end())));
       out.insert(std::move(id));
     }
     if (out.empty()) return yaml_fail(here, *list, "expected at least one board, found none");
@@ -180,7 +182,8 @@ class Reader {
 
   static Result<PointsFile> read_points_key(const YamlPlace& place, const YamlNode& node) {
     constexpr std::array<std::string_view, 1> required{"table"};
-    constexpr std::array<std::string_view, 5> optional{"rule", "quantile", "variability", "time_margin", "without_suspect"};
+    constexpr std::array<std::string_view, 5> optional{"rule", "quantile", "variability", "time_margin",
+                                                       "without_suspect"};
     TRY_VOID(require_keys(place, node, required, optional));
     PointsFile out;
     out.table = TRY(as_text(place.at("table"), *node.find("table")));

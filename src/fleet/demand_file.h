@@ -49,7 +49,8 @@ Result<DemandFile> read_demand(std::string_view text, const std::string& file, c
 Result<std::vector<ServicePoint>> read_points(std::string_view text, const std::string& file, bool without_suspect);
 
 // The services of a demand file as wants behind the counted ones, and what each chose.
-Result<std::vector<std::vector<ServiceChoice>>> add_services(const DemandFile& file, const std::vector<ServicePoint>& points,
+Result<std::vector<std::vector<ServiceChoice>>> add_services(const DemandFile& file,
+                                                             const std::vector<ServicePoint>& points,
                                                              const Fleet& fleet, Demand& into);
 
 }  // namespace partita::fleet

@@ -44,9 +44,7 @@ class Expansion {
   const Kind& kind_of(const Chosen& chosen) const { return fleet_.kinds[at(chosen.kind)]; }
 
   // A GPU that stays unused, though idle instances are there: they serve nobody.
-  static bool idles(const Chosen& chosen) {
-    return chosen.option->destroyed == 0 && chosen.option->supply == Counts{};
-  }
+  static bool idles(const Chosen& chosen) { return chosen.option->destroyed == 0 && chosen.option->supply == Counts{}; }
 
   std::vector<Slot> slots_of(const Chosen& chosen) const {
     std::vector<Slot> out;
@@ -61,8 +59,7 @@ class Expansion {
     std::size_t i = 0;
     for (std::size_t p = 0; p < types.size(); ++p) {
       if (types[p] < 0) continue;
-      for (int n = chosen.option->created[i]; n > 0; --n)
-        out.push_back({types[p], true, {static_cast<int>(p), 0}, -1});
+      for (int n = chosen.option->created[i]; n > 0; --n) out.push_back({types[p], true, {static_cast<int>(p), 0}, -1});
       ++i;
     }
     return out;
@@ -142,8 +139,8 @@ class Expansion {
         group.destroyed.push_back(occupant.placed);
         continue;
       }
-      const auto slot = std::ranges::find_if(
-          slots, [&](const Slot& s) { return !s.created && s.placed == occupant.placed; });
+      const auto slot =
+          std::ranges::find_if(slots, [&](const Slot& s) { return !s.created && s.placed == occupant.placed; });
       standing.push_back(occupant.placed);
       group.instances.push_back({occupant.placed, occupant.pinned ? Instance::Is::pinned : Instance::Is::kept,
                                  slot == slots.end() ? -1 : slot->want});

@@ -33,8 +33,7 @@ std::vector<Binding> bindings_of(const Fleet& fleet, const Plan& plan) {
   out.push_back({"compute slices", compute, false});
   for (auto& each : out) each.binds = std::ceil(each.least_gpus - 1e-9) >= static_cast<double>(gpus);
   std::ranges::stable_sort(out, std::ranges::greater{}, &Binding::least_gpus);
-  if (!out.front().binds)
-    out.insert(out.begin(), {"how the pieces fit together", static_cast<double>(gpus), true});
+  if (!out.front().binds) out.insert(out.begin(), {"how the pieces fit together", static_cast<double>(gpus), true});
   return out;
 }
 
@@ -45,9 +44,8 @@ Result<Explanation> explain(const Fleet& fleet, const Demand& demand, const Plan
   Explanation out;
   if (demand.goal != Goal::cost || plan.levels.empty()) return out;
   const auto empty = [](const Kind& kind) { return kind.state.empty(); };
-  const bool one_board = std::ranges::all_of(fleet.kinds, [&](const Kind& kind) {
-    return kind.board == fleet.kinds.front().board && empty(kind);
-  });
+  const bool one_board = std::ranges::all_of(
+      fleet.kinds, [&](const Kind& kind) { return kind.board == fleet.kinds.front().board && empty(kind); });
   if (one_board) out.bindings = bindings_of(fleet, plan);
   out.gpu_price = std::ranges::min_element(fleet.kinds, {}, &Kind::price)->price;
   const double cost = plan.levels.front().value;

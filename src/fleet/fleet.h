@@ -89,9 +89,9 @@ struct Level {
 struct Plan {
   std::vector<Group> groups;  // every GPU of kinds with a count is in one; of others, those in use
   std::vector<Level> levels;
-  std::string method;    // "closed form", "integer program"
+  std::string method;      // "closed form", "integer program"
   std::int64_t nodes = 0;  // of search trees
-  bool stopped = false;  // by the clock: another run may find another plan
+  bool stopped = false;    // by the clock: another run may find another plan
   bool optimal() const;
 };
 

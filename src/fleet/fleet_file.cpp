@@ -34,7 +34,8 @@ class Reader {
 
   Result<void> live(const YamlPlace& root, const YamlNode& node) {
     NodeGroup out;
-    if (const auto* name = node.find("node"); name != nullptr && name->kind == YamlNode::Kind::scalar) out.name = name->text;
+    if (const auto* name = node.find("node"); name != nullptr && name->kind == YamlNode::Kind::scalar)
+      out.name = name->text;
     out.nodes = 1;
     const auto place = root.at("gpus");
     const auto* list = TRY(as_sequence(place, *node.find("gpus")));
@@ -65,13 +66,15 @@ class Reader {
     if (!out.open) out.nodes = TRY(as_integer(place.at("nodes"), nodes, 1, kMostNodes));
     if (listed) {
       const auto* list = TRY(as_sequence(place.at("gpus"), *node.find("gpus")));
-      for (std::size_t i = 0; i < list->size(); ++i) TRY_VOID(gpus(place.at("gpus").at(i), (*list)[i], "count", 1, out));
+      for (std::size_t i = 0; i < list->size(); ++i)
+        TRY_VOID(gpus(place.at("gpus").at(i), (*list)[i], "count", 1, out));
       if (out.kinds.empty()) return yaml_fail(place, *node.find("gpus"), "expected at least one GPU, found none");
     } else {
       TRY_VOID(gpus(place, node, "gpus_per_node", 8, out));
     }
     if (out.open && std::ranges::any_of(out.kinds, [&](int kind) { return kind != out.kinds.front(); }))
-      return yaml_fail(place, node, "open nodes have GPUs that are all alike: give the number of nodes, or split the group");
+      return yaml_fail(place, node,
+                       "open nodes have GPUs that are all alike: give the number of nodes, or split the group");
     out.name = node.find("name") != nullptr ? TRY(as_text(place.at("name"), *node.find("name")))
                                             : into_.fleet.kinds[static_cast<std::size_t>(out.kinds.front())].board->id;
     for (const auto& other : into_.groups)
@@ -127,8 +130,8 @@ class Reader {
       const int profile = TRY(profile_at(here.at("profile"), *each.find("profile"), *kind.board, name));
       const auto start = TRY(as_integer(here.at("start"), *each.find("start"), 0, 31));
       const auto* pinned = each.find("pinned");
-      kind.state.push_back({{profile, static_cast<int>(start)},
-                            pinned != nullptr && TRY(as_bool(here.at("pinned"), *pinned))});
+      kind.state.push_back(
+          {{profile, static_cast<int>(start)}, pinned != nullptr && TRY(as_bool(here.at("pinned"), *pinned))});
     }
     return together(place, node, kind);
   }

@@ -12,9 +12,7 @@ constexpr std::size_t kSmall = 600;  // columns: such programs are solved at onc
 
 bool done(const IntegerSolution& solution) { return solution.status == IntegerSolution::Status::optimal; }
 
-double round_up(double bound, double grain) {
-  return grain > 0 ? grain * std::ceil((bound / grain) - kWhole) : bound;
-}
+double round_up(double bound, double grain) { return grain > 0 ? grain * std::ceil((bound / grain) - kWhole) : bound; }
 
 // Only columns that the relaxation uses, or could at no cost, each near its value there. nullopt: nothing was narrowed.
 std::optional<IntegerProgram> near(const IntegerProgram& program, const LinearSolution& relaxed, double reach) {
@@ -99,15 +97,15 @@ IntegerSolution minimise(const IntegerProgram& program, const WorkLimits& limits
     return rest;
   }
   // What was left out holds nothing better, so an empty rest proves the best.
-  const double proven = done(rest)                                                    ? rest.objective
+  const double proven = done(rest)                                           ? rest.objective
                         : rest.status == IntegerSolution::Status::infeasible ? best.objective
-                                                                                      : std::max(bound, rest.bound);
+                                                                             : std::max(bound, rest.bound);
   const bool stopped = rest.stopped;
   settle(std::move(rest));
   best.stopped = stopped;
   best.bound = std::min(best.objective, proven);
-  best.status = best.bound >= best.objective - 1e-7 ? IntegerSolution::Status::optimal
-                                                    : IntegerSolution::Status::feasible;
+  best.status =
+      best.bound >= best.objective - 1e-7 ? IntegerSolution::Status::optimal : IntegerSolution::Status::feasible;
   return best;
 }
 

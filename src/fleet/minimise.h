@@ -1,5 +1,5 @@
-// An integer program by steps that each may end it: its relaxation, the whole numbers near the relaxation's solution, and
-// what reduced costs leave of the program. Inside fleet/ only.
+// An integer program by steps that each may end it: its relaxation, the whole numbers near the relaxation's solution,
+// and what reduced costs leave of the program. Inside fleet/ only.
 #pragma once
 
 #include "fleet/integer_program.h"

@@ -20,7 +20,8 @@ struct NodeLayout {
 // In the order of the groups; GPUs that end up alike are handed out side by side, so there are few layouts.
 std::vector<NodeLayout> spread(const FleetFile& file, const Plan& plan);
 
-// One file per group of nodes, with a label for each layout: "NAME-1", "NAME-2". Empty GPUs have MIG on and nothing cut.
+// One file per group of nodes, with a label for each layout: "NAME-1", "NAME-2". Empty GPUs have MIG on and nothing
+// cut.
 struct NodeFile {
   std::string name;  // of the group
   layout::MigPartedFile file;

@@ -226,7 +226,8 @@ class OptionMaker {
   void drop_beaten() {
     std::vector<Option> out;
     for (const auto& option : options_)
-      if (std::ranges::none_of(options_, [&](const Option& other) { return &other != &option && beats(other, option); }))
+      if (std::ranges::none_of(options_,
+                               [&](const Option& other) { return &other != &option && beats(other, option); }))
         out.push_back(option);
     options_ = std::move(out);
   }

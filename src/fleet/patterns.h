@@ -70,9 +70,9 @@ struct Option {
   bool operator==(const Option&) const = default;
 };
 
-// All options of a kind that no other one beats in what `goal` counts: supply by class, and GPU used and destroyed (cost),
-// touched and destroyed (touched), or destroyed in number and by class (disturbance). One of them changes nothing. For
-// Goal::cost a GPU that holds only idle instances may also stay unused, and supplies nothing then.
+// All options of a kind that no other one beats in what `goal` counts: supply by class, and GPU used and destroyed
+// (cost), touched and destroyed (touched), or destroyed in number and by class (disturbance). One of them changes
+// nothing. For Goal::cost a GPU that holds only idle instances may also stay unused, and supplies nothing then.
 // `place_of_profile`: where in `supply` a profile counts, or -1.
 std::vector<Option> options_of(const Kind& kind, std::span<const int> place_of_profile, Refills& refills, Goal goal);
 

@@ -46,8 +46,8 @@ void Program::find_options() {
     classes_of_kind.push_back(classes.of_kind(k));
     std::vector<int> places(kind.board->profiles.size(), -1);
     for (const int p : profiles)
-      places[at(p)] = static_cast<int>(std::ranges::find(classes_of_kind[k], classes.of[k][at(p)]) -
-                                       classes_of_kind[k].begin());
+      places[at(p)] =
+          static_cast<int>(std::ranges::find(classes_of_kind[k], classes.of[k][at(p)]) - classes_of_kind[k].begin());
     options.push_back(options_of(kind, places, *refills, demand_.goal));
   }
 }
@@ -87,7 +87,7 @@ double Program::needed(int want, double weight) const {
   return std::ceil((demand_.wants[at(want)].amount / weight) - 1e-9);
 }
 
-void Program::add_supply(std::vector<IntegerProgram::Row>& rows, Counts Option::*counts, double sign) const {
+void Program::add_supply(std::vector<IntegerProgram::Row>& rows, Counts Option::* counts, double sign) const {
   for (const auto& bin : bins) {
     const auto k = at(bin.kinds.front());
     for (std::size_t o = 0; o < bin.columns.size(); ++o)
@@ -179,8 +179,7 @@ std::vector<Program::Level> Program::levels(Goal goal) const {
     for (std::size_t o = 0; o < list.size(); ++o) {
       if (list[o].used) cost.terms.push_back({bin.columns[o], bin.price});
       if (list[o].touched) touched.terms.push_back({bin.columns[o], 1});
-      if (list[o].destroyed > 0)
-        destroyed.terms.push_back({bin.columns[o], static_cast<double>(list[o].destroyed)});
+      if (list[o].destroyed > 0) destroyed.terms.push_back({bin.columns[o], static_cast<double>(list[o].destroyed)});
     }
   }
   for (const auto& kind : fleet_.kinds)
@@ -208,9 +207,8 @@ std::vector<Program::Level> Program::levels(Goal goal) const {
 std::vector<std::vector<std::int64_t>> Program::served(const std::vector<double>& values) const {
   std::vector<std::vector<std::int64_t>> out(classes.classes.size(), std::vector<std::int64_t>(demand_.wants.size()));
   for (const auto& service : services)
-    out[at(service.type)][at(service.want)] = std::llround(
-        service.column >= 0 ? values[at(service.column)]
-                            : needed(service.want, service.weight));
+    out[at(service.type)][at(service.want)] =
+        std::llround(service.column >= 0 ? values[at(service.column)] : needed(service.want, service.weight));
   return out;
 }
 

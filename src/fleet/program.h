@@ -29,7 +29,7 @@ class Program {
   IntegerProgram base;
   Classes classes;
   std::vector<Bin> bins;
-  std::vector<std::vector<Option>> options;      // per kind
+  std::vector<std::vector<Option>> options;       // per kind
   std::vector<std::vector<int>> classes_of_kind;  // what Option::supply counts
 
   struct Service {
@@ -60,7 +60,7 @@ class Program {
   void find_options();
   void join_kinds();
   void add_option_columns();
-  void add_supply(std::vector<IntegerProgram::Row>& rows, Counts Option::*counts, double sign) const;
+  void add_supply(std::vector<IntegerProgram::Row>& rows, Counts Option::* counts, double sign) const;
   double needed(int want, double weight) const;
   void add_service_rows();
   void add_created();

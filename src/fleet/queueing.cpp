@@ -8,8 +8,8 @@ namespace partita::fleet {
 
 namespace {
 
-constexpr int kGrain = 32;      // larger batches are counted in units of batch / 32, arrivals rounded up
-constexpr int kMoments = 16;    // of a service at which an arrival is looked at
+constexpr int kGrain = 32;    // larger batches are counted in units of batch / 32, arrivals rounded up
+constexpr int kMoments = 16;  // of a service at which an arrival is looked at
 constexpr double kTail = 1e-9;
 
 // The distribution of arrivals in a time in which `mean` come, counted in units of `unit`, rounded up. Groups have
@@ -31,15 +31,16 @@ std::vector<double> arrivals(double mean, double variability, int unit) {
     p[n] = groups * weighted / static_cast<double>(n);
   }
   std::vector<double> out((most / static_cast<std::size_t>(unit)) + 2);
-  for (std::size_t n = 0; n <= most; ++n) out[(n + static_cast<std::size_t>(unit) - 1) / static_cast<std::size_t>(unit)] += p[n];
+  for (std::size_t n = 0; n <= most; ++n)
+    out[(n + static_cast<std::size_t>(unit) - 1) / static_cast<std::size_t>(unit)] += p[n];
   while (out.size() > 1 && out.back() < kTail * 1e-3) out.pop_back();
   return out;
 }
 
 struct Chain {
-  int batch;                     // in units
-  std::vector<double> left;      // what waits when a service begins, after it took its batch
-  double idle = 0;               // probability that nothing waits when a service ends
+  int batch;                 // in units
+  std::vector<double> left;  // what waits when a service begins, after it took its batch
+  double idle = 0;           // probability that nothing waits when a service ends
   bool stable = false;
 };
 

@@ -1,9 +1,9 @@
 // How much a server that batches can take when requests come by chance.
 //
 // Requests come as a Poisson stream (groups of geometric size when variability > 1). A process that is free takes what
-// waits, at most `batch` requests, oldest first, and works `service_ms` on them, however few they are: measured times of
-// full batches are an upper bound. The queue left at each end of service is a Markov chain; its stationary distribution
-// gives the exact distribution of waiting plus service (bulk-service queue M[X]/D[b]/1: Bailey 1954).
+// waits, at most `batch` requests, oldest first, and works `service_ms` on them, however few they are: measured times
+// of full batches are an upper bound. The queue left at each end of service is a Markov chain; its stationary
+// distribution gives the exact distribution of waiting plus service (bulk-service queue M[X]/D[b]/1: Bailey 1954).
 #pragma once
 
 namespace partita::fleet {

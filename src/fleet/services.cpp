@@ -19,8 +19,7 @@ double saturated_limit(double limit_ms) { return 0.9 * std::trunc(limit_ms) / 2;
 
 // The highest rate of one instance within the limit; 0: it does not meet it.
 double rate_within(const ServicePoint& point, double limit_ms, const ServiceRule& rule) {
-  if (rule.kind == ServiceRule::Kind::saturated)
-    return point.latency_ms < saturated_limit(limit_ms) ? point.per_s : 0;
+  if (rule.kind == ServiceRule::Kind::saturated) return point.latency_ms < saturated_limit(limit_ms) ? point.per_s : 0;
   const double service_ms = point.latency_ms * rule.time_margin;
   return point.processes * highest_rate({service_ms, point.batch, limit_ms, rule.quantile, rule.variability});
 }
@@ -41,10 +40,11 @@ Error too_tight(const std::vector<const ServicePoint*>& points, const Service& s
   const double needs = rule.kind == ServiceRule::Kind::saturated
                            ? std::floor(nearest->latency_ms / kShare) + 1
                            : std::ceil(2 * nearest->latency_ms * rule.time_margin);
-  return {ErrorCode::impossible,
-          fmt::format("service {}: nothing meets its latency limit of {:g} ms; the nearest takes {:g} ms per batch ({})",
-                      service.name, service.limit_ms, nearest->latency_ms, size_name(*nearest)),
-          {fmt::format("a limit of {:g} ms could be met", needs)}};
+  return {
+      ErrorCode::impossible,
+      fmt::format("service {}: nothing meets its latency limit of {:g} ms; the nearest takes {:g} ms per batch ({})",
+                  service.name, service.limit_ms, nearest->latency_ms, size_name(*nearest)),
+      {fmt::format("a limit of {:g} ms could be met", needs)}};
 }
 
 }  // namespace
@@ -109,8 +109,8 @@ Result<Want> want_of(const Service& service, const std::vector<ServiceChoice>& l
     }
   }
   if (out.servers.empty())
-    return fail(ErrorCode::not_found, fmt::format("service {}: its points are for other boards or sizes than the fleet's",
-                                                  service.name));
+    return fail(ErrorCode::not_found,
+                fmt::format("service {}: its points are for other boards or sizes than the fleet's", service.name));
   return out;
 }
 

@@ -79,8 +79,9 @@ Result<std::optional<double>> most_within(const Fleet& fleet, const Demand& dema
   // The want's amount becomes a column, in units of its row, that is made as large as possible.
   const double unit = program.row_unit(w);
   const auto row = static_cast<std::size_t>(program.want_rows[w]);
-  const bool whole = std::ranges::any_of(
-      program.services, [&](const auto& s) { return s.want == static_cast<int>(w) && (s.column < 0 || s.weight == 1); });
+  const bool whole = std::ranges::any_of(program.services, [&](const auto& s) {
+    return s.want == static_cast<int>(w) && (s.column < 0 || s.weight == 1);
+  });
   const int amount = most.add_column({-1, 0, static_cast<double>(kMostInstances), whole});
   most.rows[row].lower = 0;
   most.rows[row].terms.push_back({amount, -1});

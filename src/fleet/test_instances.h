@@ -159,7 +159,8 @@ inline Recut recut(std::uint32_t seed, const std::vector<RecutBoard>& boards, do
   }
   Recut out;
   out.demand.goal = goal;
-  for (const auto& [what, count] : kinds) out.fleet.kinds.push_back({what.first, board(what.first), what.second, count});
+  for (const auto& [what, count] : kinds)
+    out.fleet.kinds.push_back({what.first, board(what.first), what.second, count});
   for (const auto& [slices, count] : wanted) {
     Want want{std::to_string(slices.first) + "g", static_cast<double>(count), {}};
     for (std::size_t k = 0; k < out.fleet.kinds.size(); ++k)

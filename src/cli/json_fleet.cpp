@@ -1,0 +1,113 @@
+// plan --fleet for programs.
+#include <nlohmann/json.hpp>
+
+#include "cli/draw_fleet.h"
+
+namespace partita::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using fleet::Instance;
+
+const fleet::Kind& kind_of(const FleetAnswer& answer, int kind) {
+  return answer.fleet.fleet.kinds[static_cast<std::size_t>(kind)];
+}
+
+std::string_view word(Instance::Is is) {
+  switch (is) {
+    case Instance::Is::pinned:
+      return "pinned";
+    case Instance::Is::kept:
+      return "kept";
+    case Instance::Is::created:
+      return "created";
+  }
+  return "created";
+}
+
+Json group_json(const FleetAnswer& answer, const fleet::Group& group) {
+  const auto& board = *kind_of(answer, group.kind).board;
+  const auto name = [&](int p) { return board.profiles[static_cast<std::size_t>(p)].name; };
+  Json out{{"board", board.id}, {"gpus", group.count}, {"instances", Json::array()}, {"destroyed", Json::array()}};
+  for (const auto& instance : group.instances) {
+    Json one{{"profile", name(instance.placed.profile)}, {"start", instance.placed.start}, {"is", word(instance.is)}};
+    one["serves"] =
+        instance.want >= 0 ? Json(answer.demand.wants[static_cast<std::size_t>(instance.want)].name) : Json(nullptr);
+    out["instances"].push_back(std::move(one));
+  }
+  for (const auto& placed : group.destroyed)
+    out["destroyed"].push_back({{"profile", name(placed.profile)}, {"start", placed.start}});
+  return out;
+}
+
+Json want_json(const FleetAnswer& answer, std::size_t w) {
+  const auto& want = answer.demand.wants[w];
+  Json out{{"name", want.name}, {"amount", want.amount}, {"served_by", Json::array()}};
+  for (const auto& by : served(answer, w)) {
+    const auto& board = *kind_of(answer, by.kind).board;
+    Json one{{"board", board.id},
+             {"profile", board.profiles[static_cast<std::size_t>(by.profile)].name},
+             {"instances", by.instances},
+             {"amount", by.amount}};
+    if (const auto* choice = choice_behind(answer, w, by)) {
+      one["batch"] = choice->batch;
+      one["processes"] = choice->processes;
+      one["rate_per_s_each"] = choice->rate_per_s;
+      one["batch_latency_ms"] = choice->latency_ms;
+    }
+    out["served_by"].push_back(std::move(one));
+  }
+  return out;
+}
+
+Json explanation_json(const FleetAnswer& answer) {
+  if (!answer.explanation) return nullptr;
+  Json out{{"bindings", Json::array()}, {"margins", Json::array()}};
+  for (const auto& each : answer.explanation->bindings)
+    out["bindings"].push_back({{"resource", each.resource}, {"least_gpus", each.least_gpus}, {"binds", each.binds}});
+  for (const auto& each : answer.explanation->margins)
+    out["margins"].push_back({{"name", answer.demand.wants[static_cast<std::size_t>(each.want)].name},
+                              {"fits_with_one_gpu_less", each.cheaper ? Json(*each.cheaper) : Json(nullptr)},
+                              {"fits_as_planned", each.here},
+                              {"fits_with_one_gpu_more", each.roomier},
+                              {"cost_of_one_more", each.price}});
+  return out;
+}
+
+}  // namespace
+
+std::string to_json(const FleetAnswer& answer) {
+  const auto sums = fleet::totals(answer.fleet.fleet, answer.plan);
+  Json out{{"optimal", answer.plan.optimal()},
+           {"method", answer.plan.method},
+           {"search_nodes", answer.plan.nodes},
+           {"stopped_by_clock", answer.plan.stopped},
+           {"levels", Json::array()},
+           {"gpus_used", sums.gpus_used},
+           {"gpus_touched", sums.gpus_touched},
+           {"instances_created", sums.created},
+           {"instances_destroyed", sums.destroyed},
+           {"compute_slices", sums.compute_slices},
+           {"cost", sums.cost},
+           {"groups", Json::array()},
+           {"demand", Json::array()},
+           {"nodes", Json::array()}};
+  for (const auto& level : answer.plan.levels)
+    out["levels"].push_back(
+        {{"name", level.name}, {"value", level.value}, {"bound", level.bound}, {"proven", level.proven()}});
+  for (const auto& group : answer.plan.groups) out["groups"].push_back(group_json(answer, group));
+  for (std::size_t w = 0; w < answer.demand.wants.size(); ++w) out["demand"].push_back(want_json(answer, w));
+  for (const auto& node : answer.nodes) {
+    Json gpus = Json::array();
+    for (const int group : node.gpus) gpus.push_back(group >= 0 ? Json(group) : Json(nullptr));
+    out["nodes"].push_back({{"name", answer.fleet.groups[static_cast<std::size_t>(node.group)].name},
+                            {"nodes", node.nodes},
+                            {"groups_of_gpus", std::move(gpus)}});
+  }
+  out["explanation"] = explanation_json(answer);
+  out["files"] = answer.written;
+  return out.dump(2) + "\n";
+}
+
+}  // namespace partita::cli
