@@ -103,7 +103,7 @@ inline constexpr Example kFitExamples[] = {
 inline constexpr Example kValidateExamples[] = {
     {"partita predict validate", "how good predictions are, by data set, profile and workload"},
     {"partita predict validate mine.csv", "the same for your own measurements"},
-    {"partita predict validate theirs.csv --mapping theirs.yaml --set board=a100-sxm4-80gb -o json",
+    {"partita predict validate theirs.csv --mapping theirs.yaml --set board=a30-24gb -o json",
      "data of another laboratory, with its own column names; as JSON"},
 };
 inline constexpr Example kStudyExamples[] = {
