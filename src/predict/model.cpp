@@ -70,13 +70,17 @@ double shared_variance(const Constants& constants, const Partition& p) {
 
 // Notes, and the variance that an extrapolation adds.
 double add_notes(const Constants& constants, const Workload& workload, const Settings& settings, const Partition& p,
-                 Prediction& out) {
+                 const Device& device, Prediction& out) {
   double variance = 0;
+  if (device.assumed_rates) {
+    out.notes.emplace_back(
+        "the board's tf32 or fp16 rate is not known: taken from another precision's, halving per step");
+  }
   auto extrapolate = [&](Key key) {
     out.extrapolated = true;
     variance += constants[key] * constants[key];
   };
-  if (p.board->chip != "GA100" || p.board->specs.sm_count.value_or(0) != 108) {
+  if (!device.measured_kind) {
     extrapolate(Key::board_spread);
     out.notes.push_back(fmt::format("{} is beyond the measured boards (A100): an extrapolation", p.board->id));
   }
@@ -135,11 +139,7 @@ Result<Prediction> Predictor::predict(const Partition& partition, int batch, con
   double parts = time.host_s + time.compute_s + time.bandwidth_s + time.copy_s;
   out.share = {time.host_s / parts, time.compute_s / parts, time.bandwidth_s / parts, time.copy_s / parts};
   out.bound = largest(out.share);
-  if (device.assumed_rates) {
-    out.notes.emplace_back(
-        "the board's tf32 or fp16 rate is not known: taken from another precision's, halving per step");
-  }
-  double beyond = add_notes(*constants_, *workload_, settings_, partition, out);
+  double beyond = add_notes(*constants_, *workload_, settings_, partition, device, out);
   for (const std::string& note : calibration.notes) out.notes.push_back(note);
 
   bool seen =
