@@ -240,19 +240,20 @@ Result<MeasuredPoints> measured_points(const std::string& path, const catalog::B
     }
     auto partition = predict::partition_on(board, row.profile);
     if (!partition) return std::unexpected(in_context(fmt::format("{}:{}", table.file, row.line), partition.error()));
+    const double step_ms = row.step_ms.value_or(0);  // there: else it is beside the question
     if (row.contradictory)
       return fail(
           ErrorCode::invalid,
           fmt::format("{}:{}: contradictory: batch {} in {:.4g} ms is not {:.4g} samples/s; keep the one that was "
                       "measured",
-                      table.file, row.line, row.settings.batch, *row.step_ms, *row.throughput));
+                      table.file, row.line, row.settings.batch, step_ms, row.throughput.value_or(0)));
     predict::Point point;
     point.partition = *partition;
     point.partition.busy_neighbours = row.neighbours;
     point.partition.virtualised = row.virtualised || request.query.virtualised;
     point.partition.host = request.query.host;
     point.batch = row.settings.batch;
-    point.step_ms = *row.step_ms;
+    point.step_ms = step_ms;
     // A throughput given alone was turned into a step of one process.
     if (!tells("processes") && !tells("latency_ms")) point.step_ms *= request.settings.processes;
     out.points.push_back(point);
