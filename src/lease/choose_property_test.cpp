@@ -177,6 +177,46 @@ void check_board(const catalog::Board& board) {
   }));
 }
 
+bool any_pinned(const layout::Gpu& gpu) { return std::ranges::any_of(gpu.instances, &layout::GpuInstance::pinned); }
+
+// Leases come and go on eight GPUs. A cut goes to a GPU on which nothing is pinned only when no other has room for it
+// that destroys as little.
+void check_sequences(const catalog::Board& board, const std::vector<std::string>& profiles) {
+  const Geometry geometry(board);
+  EXPECT_TRUE(rc::check([&] {
+    layout::NodeState state;
+    for (int g = 0; g < 8; ++g) state.gpus.push_back(TestGpu(board, g));
+    const int steps = draw(1, 60);
+    for (int n = 0; n < steps; ++n) {
+      if (chance(35)) {
+        auto& gpu = state.gpus[static_cast<std::size_t>(draw(0, 8))];
+        if (!gpu.instances.empty())
+          gpu.instances[static_cast<std::size_t>(draw(0, static_cast<int>(gpu.instances.size())))].pins.clear();
+        continue;
+      }
+      Wish wish;
+      wish.requirement.profile = profiles[static_cast<std::size_t>(draw(0, static_cast<int>(profiles.size())))];
+      wish.profile =
+          static_cast<int>(std::ranges::find(board.profiles, wish.requirement.profile, &catalog::Profile::name) -
+                           board.profiles.begin());
+      const auto choice = choose(state, wish.requirement, {});
+      if (!choice) continue;
+      const auto& gpu = *std::ranges::find(state.gpus, choice->gpu, &layout::Gpu::uuid);
+      if (choice->plan.changes() && !any_pinned(gpu))
+        for (const auto& other : state.gpus) {
+          const auto destroyed = fewest_destroyed(other, geometry, wish);
+          RC_ASSERT((!any_pinned(other) || !destroyed || *destroyed > choice->plan.gpu_instances_destroyed));
+        }
+      state = test::take(std::move(state), *choice, std::to_string(n));
+    }
+  }));
+}
+
+TEST(ChooseProperty, SequencesArePacked) {
+  check_sequences(plan::test::a100(), {"1g.10gb", "2g.20gb", "3g.40gb"});
+  check_sequences(plan::test::a30(), {"1g.6gb", "2g.12gb"});
+}
+
 TEST(ChooseProperty, A100) { check_board(plan::test::a100()); }
 TEST(ChooseProperty, A30) { check_board(plan::test::a30()); }
 TEST(ChooseProperty, RtxPro) { check_board(plan::test::rtx_pro_6000()); }

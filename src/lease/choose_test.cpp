@@ -59,6 +59,39 @@ TEST(Choose, CutsWhereTheFewestPlacementsClose) {
   EXPECT_EQ(choice.plan.compute_created, 1);
 }
 
+TEST(Choose, CutsWhereSomethingIsPinnedBeforeAnEmptyGpu) {
+  // A 1g beside the 3g at 4 closes more places than one at the end of an empty GPU would.
+  auto state = node({TestGpu(kBoard, 0), TestGpu(kBoard, 1).with(k3g, 4, State::leased, "a"), TestGpu(kBoard, 2)});
+  const auto choice = chosen(state, profile("1g.10gb"));
+  EXPECT_EQ(choice.gpu, "GPU-1");
+  EXPECT_EQ(choice.plan.gpu_instances_destroyed, 0);
+  // Room that only an idle instance keeps is no room: nothing is destroyed while an empty GPU has it.
+  state = node({TestGpu(kBoard, 0), TestGpu(kBoard, 1).with(k3g, 4, State::leased, "a").with(k4g, 0)});
+  EXPECT_EQ(chosen(state, profile("1g.10gb")).gpu, "GPU-0");
+  // What idles can go: its GPU counts as empty.
+  state = node({TestGpu(kBoard, 0).with(k3g, 4), TestGpu(kBoard, 1).with(k3g, 4, State::busy)});
+  EXPECT_EQ(chosen(state, profile("1g.10gb")).gpu, "GPU-1");
+}
+
+TEST(Choose, SequencesFillOneGpuAfterTheOther) {
+  const struct {
+    std::vector<std::string> pattern;
+    int of_one_gpu;
+  } sequences[] = {
+      {{"1g.10gb"}, 7}, {{"2g.20gb"}, 3}, {{"3g.40gb"}, 2}, {{"3g.40gb", "2g.20gb", "1g.10gb", "1g.10gb"}, 4}};
+  for (const auto& [pattern, of_one_gpu] : sequences) {
+    std::vector<Gpu> gpus;
+    for (int g = 0; g < 8; ++g) gpus.push_back(TestGpu(kBoard, g));
+    auto state = node(std::move(gpus));
+    for (int n = 0; n < 8 * of_one_gpu; ++n) {
+      const auto& wanted = pattern[static_cast<std::size_t>(n) % pattern.size()];
+      const auto choice = chosen(state, profile(wanted));
+      EXPECT_EQ(choice.gpu, "GPU-" + std::to_string(n / of_one_gpu)) << n << ": " << wanted;
+      state = lease::test::take(std::move(state), choice, std::to_string(n));
+    }
+  }
+}
+
 TEST(Choose, RecutsTheFewestIdleInstances) {
   const auto state =
       node({TestGpu(kBoard, 0).with(k1g, 0).with(k1g, 1).with(k1g, 2).with(k1g, 3).with(k3g, 4, State::busy),

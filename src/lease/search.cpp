@@ -1,6 +1,6 @@
 // Two passes over the GPUs: idle instances that serve as they are, which needs no geometry; then every place where the
-// shape could be cut. Only the places that destroy the fewest instances are weighed by what stays open, with equal GPUs
-// weighed once.
+// shape could be cut. Only the places that destroy the fewest instances are weighed: GPUs on which something is pinned
+// before those that could still be had whole, then by what stays open, with equal GPUs weighed once.
 #include "lease/search.h"
 
 #include <algorithm>
@@ -141,11 +141,12 @@ class Searcher {
     if (cuts.empty()) return std::optional<Choice>();
     const Cut* best = &cuts.front();
     if (cuts.size() > 1) {
-      using Rank = std::tuple<int, int, int, int>;
+      using Rank = std::tuple<bool, int, int, int, int>;
       std::optional<Rank> best_rank;
       for (const auto& cut : cuts) {
         const Gpu& gpu = state_.gpus[cut.gpu];
-        const Rank rank{closed_by(cut), -units(gpu, true), -units(gpu, false), static_cast<int>(cut.gpu)};
+        const int pinned = units(gpu, true);
+        const Rank rank{pinned == 0, closed_by(cut), -pinned, -units(gpu, false), static_cast<int>(cut.gpu)};
         // Of equal places the highest start, as plan::fit does.
         if (best_rank && rank > *best_rank) continue;
         best_rank = rank;
