@@ -29,6 +29,9 @@ struct Majors {
   std::vector<int> guarded;
 };
 
+// A fault of a GPU after which nothing on it is as it was. All others may be over at the next look.
+inline bool is_for_good(std::string_view fault) { return fault == "lost" || fault == "reset required"; }
+
 class Handover {
  public:
   Handover(driver::Driver& driver, const Options& options);

@@ -46,10 +46,11 @@ Result<void> Keeper::serve(std::span<LeaseCall* const> calls, bool tick) {
 }
 
 Result<void> Keeper::serve_once(std::span<LeaseCall* const> calls, bool tick) {
-  const bool other_epoch = tick && read_epoch(parts_.options.driver.device_root) != context_.epoch;
+  const bool other_epoch = read_epoch(parts_.options.driver.device_root) != context_.epoch;
   if (other_epoch) TRY_VOID(parts_.driver.reopen());
   if (stale_ || other_epoch) TRY_VOID(open());
   now_ = parts_.clock.now();
+  if (tick && !unfinished_.empty()) settle_unfinished();
   TRY_VOID(look());
   settle(tick);
   room_changed_ |= tick;  // processes of others may have ended
@@ -63,6 +64,20 @@ Result<void> Keeper::serve_once(std::span<LeaseCall* const> calls, bool tick) {
   TRY_VOID(store("leases", {}));
   pending_.clear();
   return {};
+}
+
+// A lost GPU may be back, a driver that refused may do it now.
+void Keeper::settle_unfinished() {
+  context_.leased = book_.places(now_);
+  context_.refused.clear();
+  closed_.clear();
+  looked_ = false;  // what is other afterwards is no foreign change
+  const auto recovered = recover(context_);
+  if (!recovered) return;
+  unfinished_.clear();
+  for (const Unfinished& left : recovered->unfinished) unfinished_.insert_or_assign(left.gpu, left.error);
+  for (const std::string& note : recovered->notes) event("layout.changed", "", note);
+  room_changed_ = true;
 }
 
 // The node as it is now, and what happened to it that nobody told.

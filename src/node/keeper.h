@@ -104,6 +104,7 @@ class Keeper {
   // keeper.cpp
   Result<void> serve_once(std::span<LeaseCall* const> calls, bool tick);
   Result<void> look();
+  void settle_unfinished();
   Result<void> store(std::string_view what, const std::vector<Operation*>& begun);
   Result<void> write_changes();
   void forget_changes();

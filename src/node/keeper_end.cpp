@@ -84,6 +84,8 @@ Result<std::vector<std::string>> Keeper::running(const LeaseRecord& record) {
   }
   if (!record.place) return running;
   const layout::Gpu* const there = gpu(record.place->gpu);
+  if (there != nullptr && there->fault && !is_for_good(*there->fault))
+    return fail(ErrorCode::driver, fmt::format("GPU {}: {}", there->index, *there->fault));
   const layout::GpuInstance* const instance = partition(record);
   if (there == nullptr || (!record.place->whole_gpu && instance == nullptr)) return running;
   for (const layout::Process& process : there->processes)

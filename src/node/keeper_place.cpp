@@ -112,9 +112,9 @@ Result<void> Keeper::take_choice(LeaseRecord& record, const lease::Choice& choic
 
 // Nothing for this request now: it waits, or its caller is told why not.
 void Keeper::refuse(std::int64_t bundle, const Error& error) {
+  Pending none;
   const auto found = pending_.find(bundle);
-  Pending pending;
-  if (found != pending_.end()) pending = std::move(found->second);
+  Pending& pending = found == pending_.end() ? none : found->second;
   const std::vector<LeaseRecord*> members = book_.bundle(bundle);
   const bool asked_now = pending.call != nullptr && !pending.call->error;
   const bool told = !members.empty() && members[0]->told;
@@ -134,7 +134,7 @@ void Keeper::refuse(std::int64_t bundle, const Error& error) {
     return;
   }
   if (asked_now) pending.call->error = error;
-  if (pending.before) return put_back(*members[0], std::move(*pending.before));
+  if (auto before = std::exchange(pending.before, std::nullopt)) return put_back(*members[0], *std::move(before));
   for (LeaseRecord* record : members) {
     unpin(*record);
     if (told) {

@@ -63,7 +63,8 @@ std::optional<std::string> Keeper::gone(const LeaseRecord& record) {
   const LeasePlace& place = *record.place;
   const layout::Gpu* const there = gpu(place.gpu);
   if (there == nullptr) return fmt::format("{} is lost", place.gpu);
-  if (there->fault) return fmt::format("GPU {} {}", there->index, *there->fault);
+  if (there->fault && is_for_good(*there->fault)) return fmt::format("GPU {} {}", there->index, *there->fault);
+  if (there->fault) return std::nullopt;  // it cannot be told now
   if (place.whole_gpu) {
     if (!there->mode || !there->mode->current) return std::nullopt;
     return fmt::format("MIG mode of GPU {} was turned on by someone else", there->index);

@@ -1,0 +1,80 @@
+// A daemon on a node that changes beneath it.
+#include <thread>
+
+#include "node/lease_test_support.h"
+
+namespace partita::node {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+TEST(Daemon, NoticesAnotherEpochBeforeItLooks) {
+  LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}]\n");
+  world.must_apply(world.exactly({{0, {}}}));
+  auto daemon = world.open_daemon();
+  value(daemon->lease(world.ask("2g.10gb", "a")));
+  value(emulator::reboot(world.emulated.name));
+  value(daemon->lease(world.ask("1g.5gb", "b")));
+  const auto leases = value(daemon->leases({}));
+  ASSERT_THAT(leases, SizeIs(2));
+  EXPECT_EQ(leases[0].name, "a");
+  EXPECT_EQ(leases[0].state, api::LeaseState::active);
+  EXPECT_EQ(world.draw(0), "on 2g.10gb@4* 1g.5gb@6*");
+}
+
+// Not only by the next start.
+TEST(Daemon, EndsWhatTheDriverRefusedOnceItDoesNot) {
+  LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}]\n");
+  world.must_apply(world.exactly({{0, {"7g.40gb@0"}}}));
+  auto daemon = world.open_daemon();
+  world.fault("nvmlDeviceCreateGpuInstanceWithPlacement", 999, 1000);
+  api::LeaseRequest request = world.ask("1g.5gb", "a");
+  request.no_wait = true;
+  EXPECT_FALSE(daemon->lease(request));
+  EXPECT_THAT(value(daemon->status()).notes, SizeIs(1));
+  value(emulator::clear_faults(world.emulated.name));
+  for (int i = 0; i < 100 && !value(daemon->status()).notes.empty(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_THAT(value(daemon->status()).notes, IsEmpty());
+  value(daemon->lease(request));
+}
+
+// An answer that says nothing for good ends nobody's work.
+TEST(Daemon, LeasesOutliveReadingsThatFail) {
+  LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}]\n");
+  world.must_apply(world.exactly({{0, {}}}));
+  auto daemon = world.open_daemon();
+  value(daemon->lease(world.ask("2g.10gb", "a")));
+  world.fault("nvmlDeviceGetGpuInstances", 999, 1000);
+  EXPECT_EQ(daemon->park(world.change("a")).error().code, ErrorCode::driver) << "what runs there cannot be told";
+  EXPECT_EQ(value(daemon->release(world.change("a"))).state, api::LeaseState::releasing);
+  value(daemon->lease(world.ask("1g.5gb", "b")));
+  value(emulator::clear_faults(world.emulated.name));
+  EXPECT_EQ(daemon->park(world.change("nobody")).error().code, ErrorCode::not_found);
+  const auto leases = value(daemon->leases({}));
+  ASSERT_THAT(leases, SizeIs(1));
+  EXPECT_EQ(leases[0].name, "b");
+  EXPECT_EQ(world.draw(0), "on 2g.10gb@4 1g.5gb@6*");
+}
+
+// A resize that finds no room leaves the lease as it was; when that cannot be handed over any more, its end says so.
+TEST(Daemon, EndsUnderItsNameWhatCannotBePutBack) {
+  LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}]\n");
+  world.must_apply(world.exactly({{0, {}}}));
+  auto daemon = world.open_daemon();
+  value(daemon->lease(world.ask("1g.5gb", "a")));
+  value(daemon->lease(world.ask("4g.20gb", "b")));
+  std::filesystem::remove_all(world.options.cdi_folder);
+  world.root.write("cdi", "a file where the folder has to be");
+  api::Requirement whole;
+  whole.profile = "7g.40gb";
+  EXPECT_FALSE(daemon->resize(world.change("a"), whole));
+  const auto all = value(daemon->leases({{}, "a", "", true, 0, 0}));
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].state, api::LeaseState::ended);
+  EXPECT_THAT(all[0].cause, testing::HasSubstr("cdi"));
+}
+
+}  // namespace
+}  // namespace partita::node
