@@ -7,7 +7,7 @@ _partita_workloads() { partita predict --list 2>/dev/null | sed 1d | cut -d ' ' 
 _partita_studies() { partita study --list 2>/dev/null | sed '1d;/^ /d' | cut -d ' ' -f 1; }
 _partita() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb= word i
-  local with_value=" --emulate --server -o --output --output-format --data --gpu -f --config-file -c --selected-config --demand -k --hooks-file -l --config-label --checkpoint-file --output-file --format --memory --sms --workload --throughput --latency --batch --precision --count --name --for --same-gpu-as --at --board --compute --priority --label --user --grace -p --profile --lease --cpus --memory-limit --socket --listen --certificate --key --policy --requests --role --pid --node --calls --sequence --framework --optimizer --processes --host --share --measured --neighbours --constants --mapping --set -O --page --seed --seconds --warmup "
+  local with_value=" --emulate --server -o --output --output-format --data --gpu -f --config-file -c --selected-config --demand -k --hooks-file --fleet --output-dir --work --time-limit -l --config-label --checkpoint-file --output-file --format --memory --sms --workload --throughput --latency --batch --precision --count --name --for --same-gpu-as --at --board --compute --priority --label --user --grace -p --profile --lease --cpus --memory-limit --socket --listen --certificate --key --policy --requests --role --pid --node --calls --sequence --framework --optimizer --processes --host --share --measured --neighbours --constants --mapping --set -O --page --seed --seconds --warmup "
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
     case $word in
@@ -27,6 +27,10 @@ _partita() {
     'plan:-c' | 'plan:--selected-config') return ;;
     'plan:--demand') return ;;
     'plan:-k' | 'plan:--hooks-file') compopt -o default; return ;;
+    'plan:--fleet') compopt -o default; return ;;
+    'plan:--output-dir') compopt -o dirnames; return ;;
+    'plan:--work') return ;;
+    'plan:--time-limit') return ;;
     'apply:-f' | 'apply:--config-file') compopt -o default; return ;;
     'apply:-c' | 'apply:--selected-config') return ;;
     'apply:--demand') return ;;
@@ -136,7 +140,7 @@ _partita() {
     '') words="boards status plan apply assert export checkpoint restore generate-config lease leases release renew resize park unpark run serve token emulate predict study doctor completion man" ;;
     'boards') options+=" " words="$(_partita_boards)" ;;
     'status') options+=" --gpu -v --verbose" words="" ;;
-    'plan') options+=" -f --config-file -c --selected-config --demand -m --mode-only -s --skip-reset -k --hooks-file --adopt --force" words="" ;;
+    'plan') options+=" -f --config-file -c --selected-config --demand -m --mode-only -s --skip-reset -k --hooks-file --adopt --force --fleet --explain --output-dir --work --time-limit" words="" ;;
     'apply') options+=" -f --config-file -c --selected-config --demand -m --mode-only -s --skip-reset -k --hooks-file --adopt --force --no-wait" words="" ;;
     'assert') options+=" -f --config-file -c --selected-config -m --mode-only -a --valid-config" words="" ;;
     'export') options+=" -l --config-label" words="" ;;

@@ -167,7 +167,7 @@ std::string summary(const FleetAnswer& answer) {
                                 count_of(static_cast<std::size_t>(sums.gpus_used), "GPU"), sums.gpus_touched,
                                 count_of(static_cast<std::size_t>(sums.created), "instance"), sums.destroyed);
   if (sums.cost != static_cast<double>(sums.gpus_used)) out += fmt::format("; cost {}", number(sums.cost));
-  out += fmt::format("; {} on {}\n", count_of(answer.nodes.size(), "layout"), "nodes");
+  out += fmt::format("; {}\n", count_of(answer.nodes.size(), "node layout"));
   return out;
 }
 

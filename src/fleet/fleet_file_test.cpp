@@ -1,0 +1,152 @@
+#include "fleet/fleet_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fleet/demand_file.h"
+#include "fleet/nodes.h"
+#include "fleet/solve.h"
+#include "fleet/validate.h"
+
+namespace partita::fleet {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Result<FleetFile> read(const std::string& text) {
+  auto catalog = catalog::Catalog::open().value();
+  FleetFile out;
+  if (auto done = read_fleet(text, "fleet.yaml", catalog, out); !done) return std::unexpected(done.error());
+  return out;
+}
+
+std::string groups(const std::string& lines) { return "version: v1\nfleet:\n" + lines; }
+
+TEST(FleetFile, ReadsDescribedNodes) {
+  const auto file =
+      read(groups("  - {board: h100-sxm5-80gb, nodes: 40, price: 2.5}\n"
+                  "  - name: mixed\n    nodes: 2\n    gpus:\n"
+                  "      - {board: a100-sxm4-40gb, count: 4, holds: [{profile: 3g.20gb, start: 4, pinned: true}]}\n"
+                  "      - {board: a30-24gb, count: 2}\n"));
+  ASSERT_TRUE(file) << file.error().message;
+  ASSERT_EQ(file->fleet.kinds.size(), 3U);
+  EXPECT_EQ(file->fleet.kinds[0].count, 320);
+  EXPECT_EQ(file->fleet.kinds[0].price, 2.5);
+  EXPECT_EQ(file->fleet.kinds[1].count, 8);
+  ASSERT_EQ(file->fleet.kinds[1].state.size(), 1U);
+  EXPECT_TRUE(file->fleet.kinds[1].state[0].pinned);
+  EXPECT_THAT(file->groups[1].kinds, ElementsAre(1, 1, 1, 1, 2, 2));
+}
+
+TEST(FleetFile, ReadsTheStatusOfALiveNode) {
+  const auto file = read(R"({"node": "n1", "gpus": [
+    {"board": "a100-sxm4-40gb", "fault": null, "gpu_instances": [
+      {"profile": "3g.20gb", "placement_start": 4, "pins": [{"reason": "busy", "holder": "pid 1"}]},
+      {"profile": "1g.5gb", "placement_start": 0, "pins": []}]},
+    {"board": "a100-sxm4-40gb", "fault": "lost", "gpu_instances": []},
+    {"board": null, "fault": null, "gpu_instances": []}]})");
+  ASSERT_TRUE(file) << file.error().message;
+  ASSERT_EQ(file->fleet.kinds.size(), 1U);
+  EXPECT_EQ(file->fleet.kinds[0].count, 1);
+  ASSERT_EQ(file->fleet.kinds[0].state.size(), 2U);
+  EXPECT_FALSE(file->fleet.kinds[0].state[0].pinned);
+  EXPECT_TRUE(file->fleet.kinds[0].state[1].pinned);
+}
+
+TEST(FleetFile, RefusesWithFileLineAndKey) {
+  const auto message = [](const std::string& text) {
+    const auto file = read(text);
+    return file ? "accepted" : file.error().message;
+  };
+  EXPECT_THAT(message(groups("  []\n")), HasSubstr("found none"));
+  EXPECT_THAT(message(groups("  - {board: h100-sxm5-80g, nodes: 1}\n")), HasSubstr("h100-sxm5-80gb"));
+  EXPECT_THAT(message(groups("  - {board: a30-24gb, nodes: 99999999999999999999}\n")), HasSubstr("fleet.yaml:3"));
+  EXPECT_THAT(message(groups("  - {board: a30-24gb, nodes: 0}\n")), HasSubstr("fleet[0].nodes"));
+  EXPECT_THAT(message(groups("  - {board: a30-24gb, nodes: 1000000, gpus_per_node: 64}\n")), HasSubstr("at most"));
+  EXPECT_THAT(message(groups("  - {board: a30-24gb, nodes: 1, price: -1}\n")), HasSubstr("above 0"));
+  EXPECT_THAT(message(groups("  - {board: a30-24gb, nodes: 1, holds: [{profile: 4g.24gb, start: 1}]}\n")),
+              HasSubstr("do not go together"));
+  EXPECT_THAT(message(groups("  - {board: a30-24gb, nodes: 1}\n  - {board: a30-24gb, nodes: 2}\n")),
+              HasSubstr("name of its own"));
+  EXPECT_THAT(message(groups("  - {board: gb10, nodes: 1, holds: []}\n")), HasSubstr("accepted"));
+}
+
+TEST(DemandFile, ReadsCountsByNameAndBySize) {
+  const auto fleet = read(groups("  - {board: h100-sxm5-80gb, nodes: 1}\n  - {board: a30-24gb, nodes: 1}\n"));
+  ASSERT_TRUE(fleet);
+  const auto demand = read_demand(
+      "version: v1\ngoal: touched\ndemand:\n"
+      "  - {profile: 3g.40gb, count: 2}\n  - {compute: 2, memory: 11GiB, count: 3, name: two}\n",
+      "demand.yaml", fleet->fleet);
+  ASSERT_TRUE(demand) << demand.error().message;
+  EXPECT_EQ(demand->demand.goal, Goal::touched);
+  ASSERT_EQ(demand->demand.wants.size(), 2U);
+  EXPECT_EQ(demand->demand.wants[0].servers.size(), 1U);
+  EXPECT_EQ(demand->demand.wants[1].servers.size(), 2U);
+  EXPECT_EQ(demand->demand.wants[1].name, "two");
+}
+
+TEST(DemandFile, RefusesContradictionsAndNonsense) {
+  const auto fleet = read(groups("  - {board: h100-sxm5-80gb, nodes: 1}\n"));
+  ASSERT_TRUE(fleet);
+  const auto message = [&](const std::string& text) {
+    const auto demand = read_demand("version: v1\n" + text, "demand.yaml", fleet->fleet);
+    return demand ? "accepted" : demand.error().message;
+  };
+  EXPECT_THAT(message("demand: []\n"), HasSubstr("found nothing"));
+  EXPECT_THAT(message("demand: [{profile: 3g.40gb, count: 1}, {profile: 3g.40gb, count: 2}]\n"), HasSubstr("already"));
+  EXPECT_THAT(message("demand: [{profile: 3g.4gb, count: 1}]\n"), HasSubstr("3g.40gb"));
+  EXPECT_THAT(message("demand: [{profile: 3g.40gb, count: -1}]\n"), HasSubstr("demand[0].count"));
+  EXPECT_THAT(message("demand: [{profile: 3g.40gb, compute: 1, count: 1}]\n"), HasSubstr("either"));
+  EXPECT_THAT(message("demand: [{memory: 500GiB, count: 1}]\n"), HasSubstr("ask for less"));
+  EXPECT_THAT(message("demand: [{profile: 1g.10gb, count: 1, boards: [a30-24gb]}]\n"), HasSubstr("has no"));
+  EXPECT_THAT(message("services: [{model: bert, rate_per_s: 1, limit_ms: 0}]\n"), HasSubstr("above 0"));
+  EXPECT_THAT(message("services: [{model: bert, rate_per_s: 1, limit_ms: 9}]\n"), HasSubstr("points"));
+  EXPECT_THAT(message("goal: best\ndemand: [{profile: 1g.10gb, count: 1}]\n"), HasSubstr("touched"));
+}
+
+TEST(Nodes, HandOutEveryGpuOnceAndWriteMigParted) {
+  const auto fleet = read(groups("  - {board: a100-sxm4-80gb, nodes: 3, gpus_per_node: 4}\n"));
+  ASSERT_TRUE(fleet);
+  const auto demand = read_demand("version: v1\ndemand: [{profile: 3g.40gb, count: 9}, {profile: 1g.10gb, count: 9}]\n",
+                                  "d", fleet->fleet);
+  ASSERT_TRUE(demand);
+  const auto plan = solve(fleet->fleet, demand->demand);
+  ASSERT_TRUE(plan);
+  ASSERT_TRUE(validate(fleet->fleet, demand->demand, *plan));
+  const auto nodes = spread(*fleet, *plan);
+  std::vector<std::int64_t> seen(plan->groups.size());
+  std::int64_t count = 0;
+  for (const auto& node : nodes) {
+    count += node.nodes;
+    ASSERT_EQ(node.gpus.size(), 4U);
+    for (const int group : node.gpus) {
+      ASSERT_GE(group, 0);
+      seen[static_cast<std::size_t>(group)] += node.nodes;
+    }
+  }
+  EXPECT_EQ(count, 3);
+  for (std::size_t g = 0; g < seen.size(); ++g) EXPECT_EQ(seen[g], plan->groups[g].count);
+  const auto files = mig_parted_files(*fleet, *plan, nodes);
+  ASSERT_EQ(files.size(), 1U);
+  const auto again = layout::read_mig_parted(layout::write_mig_parted(files[0].file), "again");
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->labels.size(), nodes.size());
+}
+
+TEST(Nodes, OpenGroupsHaveAsManyNodesAsAreNeeded) {
+  const auto fleet = read(groups("  - {board: a100-sxm4-80gb, nodes: open}\n"));
+  ASSERT_TRUE(fleet);
+  const auto demand = read_demand("version: v1\ndemand: [{profile: 7g.80gb, count: 9}]\n", "d", fleet->fleet);
+  ASSERT_TRUE(demand);
+  const auto plan = solve(fleet->fleet, demand->demand);
+  ASSERT_TRUE(plan);
+  const auto nodes = spread(*fleet, *plan);
+  ASSERT_EQ(nodes.size(), 2U);
+  EXPECT_EQ(nodes[1].gpus[0], 0);
+  EXPECT_EQ(nodes[1].gpus[1], -1);
+}
+
+}  // namespace
+}  // namespace partita::fleet
