@@ -1,4 +1,5 @@
 // A daemon on a node that changes beneath it.
+#include <atomic>
 #include <thread>
 
 #include "node/lease_test_support.h"
@@ -33,6 +34,9 @@ TEST(Daemon, EndsWhatTheDriverRefusedOnceItDoesNot) {
   request.no_wait = true;
   EXPECT_FALSE(daemon->lease(request));
   EXPECT_THAT(value(daemon->status()).notes, SizeIs(1));
+  // Until then the GPU takes nobody, whoever waits.
+  for (const char* name : {"b", "c"})
+    EXPECT_EQ(value(daemon->lease(world.ask("2g.10gb", name))).at(0).state, api::LeaseState::waiting);
   value(emulator::clear_faults(world.emulated.name));
   for (int i = 0; i < 100 && !value(daemon->status()).notes.empty(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -74,6 +78,49 @@ TEST(Daemon, EndsUnderItsNameWhatCannotBePutBack) {
   ASSERT_THAT(all, SizeIs(1));
   EXPECT_EQ(all[0].state, api::LeaseState::ended);
   EXPECT_THAT(all[0].cause, testing::HasSubstr("cdi"));
+}
+
+// What a lease has is not given to others while it is being resized: it may have to be put back.
+TEST(Daemon, KeepsWhatALeaseHasWhileItIsResized) {
+  LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}]\n");
+  world.must_apply(world.exactly({{0, {}}}));
+  std::atomic<bool> held = false;
+  world.options.on_event = [&](std::string_view) { held.wait(true); };
+  auto daemon = world.open_daemon();
+  value(daemon->lease(world.ask("3g.20gb", "a")));
+  value(daemon->lease(world.ask("4g.20gb", "b")));
+  // While the daemon works on one call, others come together.
+  held = true;
+  std::jthread first([&] { value(daemon->renew(world.change("b"), std::chrono::hours(1))); });
+  std::jthread resizes([&] {
+    api::Requirement whole;
+    whole.profile = "7g.40gb";
+    EXPECT_FALSE(daemon->resize(world.change("a"), whole));
+  });
+  std::jthread leases([&] {
+    api::LeaseRequest request = world.ask("3g.20gb", "c");
+    request.no_wait = true;
+    EXPECT_FALSE(daemon->lease(request));
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  held = false;
+  held.notify_all();
+  for (std::jthread* thread : {&first, &resizes, &leases}) thread->join();
+  EXPECT_THAT(value(daemon->leases({})), SizeIs(2));
+  // In its own room it grows.
+  value(daemon->release(world.change("b")));
+  api::Requirement whole;
+  whole.profile = "7g.40gb";
+  EXPECT_EQ(value(daemon->resize(world.change("a"), whole)).state, api::LeaseState::active);
+  EXPECT_EQ(world.draw(0), "on 7g.40gb@0*");
+}
+
+TEST(Daemon, CutsBesideWhatOthersMade) {
+  LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}]\n");
+  world.must_apply(world.exactly({{0, {}}}));
+  world.make_foreign(0, "3g.20gb@4", false);
+  auto daemon = world.open_daemon();
+  EXPECT_EQ(value(daemon->lease(world.ask("2g.10gb", "a"))).at(0).state, api::LeaseState::active);
 }
 
 }  // namespace

@@ -129,10 +129,12 @@ class Keeper {
 
   // keeper_queue.cpp
   void place_all();
+  void resize_all();
   std::vector<std::int64_t> order() const;
   void plan_rest(const std::vector<std::int64_t>& turns, bool only_new);
   Result<void> take_turn(const lease::Turn& turn);
-  std::vector<lease::Held> held() const;
+  std::vector<lease::Held> held();
+  layout::NodeState usable() const;
 
   // keeper_place.cpp
   Error reason(const LeaseRecord& record);

@@ -46,6 +46,25 @@ bool is_holder(const api::Caller& caller, const LeaseRecord& record) {
   return record.lease.holder.uid == caller.uid && (caller.name.empty() || record.lease.holder.user == caller.name);
 }
 
+// What the caller and the caller's groups have. To check a quota nobody else's is needed, nor names of leases.
+lease::Usages sums_of(const Book& book, const api::Caller& caller, std::int64_t without) {
+  lease::Usages usages;
+  const auto count = [](lease::Usage& usage, const LeaseRecord& record) {
+    ++usage.partitions;
+    usage.compute_slices += record.quota_slices;
+    usage.memory.value += record.quota_memory.value;
+  };
+  lease::Usage& own = usages.users[caller.name];
+  for (const std::string& group : caller.groups) usages.groups[group];
+  for (const auto& [id, record] : book.live()) {
+    if (id == without) continue;
+    if (record.lease.holder.user == caller.name) count(own, record);
+    for (auto& [group, usage] : usages.groups)
+      if (std::ranges::find(record.groups, group) != record.groups.end()) count(usage, record);
+  }
+  return usages;
+}
+
 }  // namespace
 
 void Keeper::begin(LeaseCall& call) {
@@ -120,7 +139,8 @@ Result<bool> Keeper::same_again(LeaseCall& call) {
 
 Result<void> Keeper::check_quota(const api::Caller& caller, std::int64_t without, const lease::Usage& wanted) {
   if (policy_.file.empty()) return {};
-  return lease::check_quota(policy_, caller, book_.usages(without), wanted);
+  if (lease::check_quota(policy_, caller, sums_of(book_, caller, without), wanted)) return {};
+  return lease::check_quota(policy_, caller, book_.usages(without), wanted);  // says who has what
 }
 
 Result<void> Keeper::change(LeaseCall& call) {
@@ -191,8 +211,7 @@ Result<void> Keeper::resize(LeaseCall& call, LeaseRecord& record) {
   record.quota_memory = size.memory;
   changed(record);
   if (record.lease.state == State::parked) return {};
-  unpin(record);
-  record.place.reset();
+  record.place.reset();  // what it has stays pinned until it has another one: it may have to be put back
   record.lease.state = State::waiting;
   record.bundle = record.lease.id;  // from here on it is one by itself
   pending_[record.bundle] = {&call, std::move(before)};

@@ -58,12 +58,15 @@ Result<lease::Constraints> Keeper::constraints_of(const LeaseRecord& record) {
   lease::Constraints constraints;
   const api::Requirement& wanted = record.lease.requirement;
   for (const auto& [gpu, error] : unfinished_) constraints.closed_gpus.push_back(gpu);
-  for (const auto& [id, other] : book_.live()) {
-    if (!other.place || id == record.lease.id) continue;
+  const auto beside = [&](const LeaseRecord& other) {
+    if (!other.place || other.lease.id == record.lease.id) return;
     if (wanted.exclusive_gpu) constraints.occupied_gpus.push_back(other.place->gpu);
     if (other.place->whole_gpu || other.lease.requirement.exclusive_gpu)
       constraints.closed_gpus.push_back(other.place->gpu);
-  }
+  };
+  for (const auto& [id, other] : book_.live()) beside(other);
+  for (const auto& [id, pending] : pending_)
+    if (pending.before) beside(*pending.before);  // it may have to be put back
   if (wanted.same_gpu_as) {
     const LeaseRecord* const other = book_.find(std::string_view(*wanted.same_gpu_as));
     if (other == nullptr || !other->place)
@@ -152,6 +155,7 @@ void Keeper::refuse(std::int64_t bundle, const Error& error) {
 void Keeper::put_back(LeaseRecord& record, LeaseRecord before) {
   record = std::move(before);
   if (record.place) {
+    unpin(record);
     pin(record);
     record.lease.state = State::granting;  // its permissions may have been taken already
   }

@@ -16,6 +16,7 @@ constexpr auto kEndsWithin = std::chrono::seconds(12);  // what runs after expir
 // Each waiting request has its turn. As long as each finds room, in order; from the first that finds none on, the queue
 // is planned as a whole.
 void Keeper::place_all() {
+  resize_all();
   const std::vector<std::int64_t> turns = order();
   const bool only_new = !room_changed_;  // the others found no room before, and there is no more of it now
   room_changed_ = false;
@@ -27,6 +28,29 @@ void Keeper::place_all() {
     if (placed.error().code == ErrorCode::no_space && queues_)
       return plan_rest({turns.begin() + static_cast<std::ptrdiff_t>(i), turns.end()}, only_new);
     refuse(id, placed.error().message.empty() ? reason(*book_.find(id)) : placed.error());
+  }
+}
+
+// A resize that delays nobody, because nobody waits or because it takes no more than it has, goes first: it may use the
+// room of its own partition. Others have their turn, with what they have staying theirs.
+void Keeper::resize_all() {
+  const bool others_wait = std::ranges::any_of(book_.live(), [&](const auto& entry) {
+    return entry.second.lease.state == State::waiting && !pending_.contains(entry.second.bundle);
+  });
+  for (auto& [id, pending] : pending_) {
+    LeaseRecord* const record = book_.find(id);
+    if (record == nullptr || record->lease.state != State::waiting || !pending.before || !pending.before->place)
+      continue;
+    const LeaseRecord before = *pending.before;
+    const bool more = record->quota_slices > before.quota_slices || record->quota_memory > before.quota_memory;
+    if (others_wait && more) continue;
+    unpin(before);
+    (void)place(id);
+    // What it had is its own until the change is done, unless that is where the change is made.
+    const auto* const there =
+        record->place && record->place->gpu == before.place->gpu ? gpu(before.place->gpu) : nullptr;
+    const bool reused = there != nullptr && record->place->instance.start == before.place->instance.start;
+    if (!reused) pin(before);
   }
 }
 
@@ -68,7 +92,7 @@ void Keeper::plan_rest(const std::vector<std::int64_t>& turns, bool only_new) {
   }
   reserved_.clear();
   int position = 0;
-  for (const lease::Turn& turn : lease::plan_queue(state_, held(), waiting, now_, geometries_)) {
+  for (const lease::Turn& turn : lease::plan_queue(usable(), held(), waiting, now_, geometries_)) {
     if (turn.kept) reserved_[turn.id] = *turn.kept;
     if (!turn.now.empty()) {
       if (auto taken = take_turn(turn); !taken) refuse(turn.id, taken.error());
@@ -85,6 +109,14 @@ void Keeper::plan_rest(const std::vector<std::int64_t>& turns, bool only_new) {
   }
 }
 
+// GPUs in the middle of an operation take nobody.
+layout::NodeState Keeper::usable() const {
+  layout::NodeState state = state_;
+  for (layout::Gpu& there : state.gpus)
+    if (unfinished_.contains(there.uuid)) there.fault = "unfinished";
+  return state;
+}
+
 Result<void> Keeper::take_turn(const lease::Turn& turn) {
   const std::vector<LeaseRecord*> members = book_.bundle(turn.id);
   for (std::size_t i = 0; i < members.size() && i < turn.now.size(); ++i)
@@ -93,13 +125,14 @@ Result<void> Keeper::take_turn(const lease::Turn& turn) {
 }
 
 // What live leases have, and until when at the latest.
-std::vector<lease::Held> Keeper::held() const {
+std::vector<lease::Held> Keeper::held() {
   std::vector<lease::Held> held;
-  for (const auto& [id, record] : book_.live()) {
-    if (!record.place) continue;
+  const auto add = [&](const LeaseRecord& record) {
+    const auto& place = record.place;
+    if (!place) return;
     lease::Held& one = held.emplace_back();
-    one.gpu = record.place->gpu;
-    if (!record.place->whole_gpu) one.start = record.place->instance.start;
+    one.gpu = place->gpu;
+    if (!place->whole_gpu) one.start = place->instance.start;
     one.alone = record.lease.requirement.exclusive_gpu;
     if (record.lease.state == State::releasing)
       one.expires = now_ + kEndsWithin;
@@ -107,7 +140,11 @@ std::vector<lease::Held> Keeper::held() const {
       one.expires = *record.lease.expires + policy_.grace + kEndsWithin;
     else if (!record.lease.granted && record.duration)
       one.expires = now_ + *record.duration + policy_.grace + kEndsWithin;
-  }
+  };
+  for (const auto& [id, record] : book_.live()) add(record);
+  for (const auto& [id, pending] : pending_)
+    if (const LeaseRecord* const record = book_.find(id); record != nullptr && pending.before && !record->place)
+      add(*pending.before);  // it may have to be put back
   return held;
 }
 

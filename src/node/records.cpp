@@ -118,7 +118,12 @@ bool is_as(const layout::Gpu& live, const LayoutRecord& record, bool pending_cou
   if (live.mode->pending != record.mig_enabled) return false;
   if (live.mode->current != record.mig_enabled) return pending_counts;
   if (!record.instances) return true;
-  const auto now = own_instances(record_of(live).instances.value_or(std::vector<InstanceRecord>{}));
+  auto all = record_of(live).instances.value_or(std::vector<InstanceRecord>{});
+  for (InstanceRecord& instance : all)  // whoever read the GPU may not have asked whose they are
+    instance.foreign |= std::ranges::any_of(*record.instances, [&](const InstanceRecord& known) {
+      return known.foreign && known.profile == instance.profile && known.start == instance.start;
+    });
+  const auto now = own_instances(all);
   const auto then = own_instances(*record.instances);
   return std::ranges::equal(now, then, [](const InstanceRecord& a, const InstanceRecord& b) {
     return a.profile == b.profile && a.start == b.start && std::ranges::is_permutation(a.compute, b.compute);
