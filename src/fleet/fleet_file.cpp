@@ -198,7 +198,7 @@ class Reader {
              other.count.has_value() == count.has_value();
     });
     if (same != kinds.end()) {
-      if (count) *same->count += *count;
+      if (count) same->count = same->count.value_or(0) + *count;
       return static_cast<int>(same - kinds.begin());
     }
     kinds.push_back(kind);

@@ -81,7 +81,7 @@ layout::MigPartedLabel label_of(const FleetFile& file, const Plan& plan, const N
     if (found != alike.end())
       found->second.push_back(static_cast<int>(i));
     else
-      alike.push_back({std::move(contents), {static_cast<int>(i)}});
+      alike.emplace_back(std::move(contents), std::vector<int>{static_cast<int>(i)});
   }
   for (auto& [contents, gpus] : alike) {
     layout::MigPartedEntry entry;

@@ -64,7 +64,7 @@ void Program::join_kinds() {
     if (fresh) bins.push_back({{}, kind.count ? std::optional<std::int64_t>(0) : std::nullopt, kind.price, {}});
     auto& bin = bins[found->second];
     bin.kinds.push_back(static_cast<int>(k));
-    if (bin.count) *bin.count += *kind.count;
+    if (bin.count) bin.count = *bin.count + kind.count.value_or(0);
   }
 }
 
