@@ -194,6 +194,30 @@ TEST(Lease, KeepsToQuotas) {
   EXPECT_THAT(value(daemon->policy(world.as("anna"))).quotas, testing::Not(IsEmpty()));
 }
 
+TEST(Lease, GroupsShareTheirQuota) {
+  LeaseWorld world(kOneGpu);
+  world.options.policy_file = world.root.write("policy.yaml", "version: v1\ngroups: {team: {compute-slices: 3}}\n");
+  world.must_apply(world.exactly({{0, {}}}));
+  auto daemon = world.open_daemon();
+  const auto ask = [&](const std::string& user, const std::string& profile, std::vector<std::string> groups) {
+    auto request = world.ask_as(user, profile, user + profile.substr(0, 2));
+    request.caller.groups = std::move(groups);
+    return daemon->lease(request);
+  };
+  value(ask("anna", "2g.10gb", {"users", "team"}));
+  value(ask("bert", "1g.5gb", {"users"}));
+  const auto refused = ask("carl", "2g.10gb", {"team", "users"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::denied);
+  EXPECT_THAT(all_of(refused.error()), HasSubstr("anna2g")) << "says who has what";
+  value(ask("carl", "1g.5gb", {"team", "users"}));
+  EXPECT_EQ(ask("dora", "1g.5gb", {"team"}).error().code, ErrorCode::denied);
+  api::LeaseChange change = world.change("carl1g");
+  change.caller = world.as("carl");
+  change.caller.groups = {"team"};
+  EXPECT_EQ(daemon->resize(change, world.ask("2g.10gb").requirement).error().code, ErrorCode::denied);
+}
+
 TEST(Lease, InUseIsTheLastWord) {
   LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 2}]\n");
   world.must_apply(world.exactly({{0, {"7g.40gb@0"}}, {1, {"7g.40gb@0"}}}));
