@@ -46,6 +46,8 @@ std::vector<LeaseScenario> lease_scenarios() {
        two,
        {lease_as("carl", "1g.5gb", "new"), change("release", "new"), lease_as("dora", "2g.10gb", "newer"),
         change("release", "big"), lease_as("anna", "4g.20gb", "bigger")}},
+      {"recovery", false, two, {recovers}, true},
+      {"recovery_of_a_daemon", true, two, {recovers}, true},
   };
   return all;
 }
@@ -59,7 +61,7 @@ class LeaseCrash : public testing::TestWithParam<LeaseScenario> {
       const bool finished = stage.die_at(n, death);
       stage.settle();
       stage.expect_whole(GetParam().name + " at event " + std::to_string(n));
-      stage.expect_kept({"big", "new", "new-1", "new-2", "newer", "bigger"});
+      stage.expect_kept(may_change());
       expect_answered(stage);
       if (HasFailure()) return;
       if (finished || (death == Death::power_cut && stage.answered == std::ssize(GetParam().change))) {
@@ -67,6 +69,27 @@ class LeaseCrash : public testing::TestWithParam<LeaseScenario> {
         return;
       }
     }
+  }
+  // Its recovery dies, too, at each of its events, and the next one has to settle what both left.
+  void recovery_dies_everywhere() {
+    for (int n = 2;; n += 5)
+      for (int m = 1;; m += 4) {
+        ASSERT_LT(m, 500);
+        LeaseStage stage(GetParam());
+        const bool finished = stage.die_at(n, Death::signal);
+        if (finished) return;
+        const bool settled = stage.die_settling_at(m, Death::signal);
+        stage.settle();
+        stage.expect_whole(GetParam().name + " at event " + std::to_string(n) + ", then " + std::to_string(m));
+        stage.expect_kept(may_change());
+        expect_answered(stage);
+        if (HasFailure()) return;
+        if (settled) break;
+      }
+  }
+  static std::set<std::string> may_change() {
+    if (GetParam().reboots) return {};
+    return {"big", "new", "new-1", "new-2", "newer", "bigger"};
   }
   // What was answered holds.
   static void expect_answered(LeaseStage& stage) {
@@ -98,6 +121,11 @@ class LeaseCrash : public testing::TestWithParam<LeaseScenario> {
 
 TEST_P(LeaseCrash, OfTheProcess) { die_everywhere(Death::signal, 1, 1); }
 TEST_P(LeaseCrash, OfThePower) { die_everywhere(Death::power_cut, 1, 1); }
+TEST_P(LeaseCrash, OfItsRecovery) {
+  const std::string& name = GetParam().name;
+  if (name != "recut" && name != "recovery") GTEST_SKIP() << "the recovery of the others is the same";
+  recovery_dies_everywhere();
+}
 
 INSTANTIATE_TEST_SUITE_P(All, LeaseCrash, testing::ValuesIn(lease_scenarios()),
                          [](const auto& scenario) { return scenario.param.name; });

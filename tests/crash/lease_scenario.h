@@ -33,7 +33,11 @@ struct LeaseScenario {
   bool daemon = false;
   // Before: each of these in turn, undisturbed. Then `change` dies.
   std::vector<std::function<bool(api::Node&, LeaseWorld&)>> before, change;
+  bool reboots = false;  // between them: then the change has to recover first
 };
+
+// Any verb that changes things settles first.
+inline bool recovers(api::Node& node, LeaseWorld&) { return !node.release(LeaseWorld::change("nobody")); }
 
 inline void PrintTo(const LeaseScenario& scenario, std::ostream* out) { *out << scenario.name; }
 
@@ -45,31 +49,18 @@ class LeaseStage {
     auto node = world.open();
     for (const auto& step : scenario_.before) EXPECT_TRUE(step(*node, world));
     promised = live(*node);
+    if (scenario_.reboots) value(emulator::reboot(world.emulated.name));
   }
 
   // The change in a process that ends at its n-th event. Returns whether it came to its end before. Each step that was
   // answered is counted in `answered`.
-  bool die_at(int n, Death death) {
-    answered = 0;
-    int pipe[2] = {-1, -1};
-    EXPECT_EQ(::pipe(pipe), 0);
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::close(pipe[0]);
-      run_child(n, death, pipe[1]);
-    }
-    ::close(pipe[1]);
-    char byte = 0;
-    while (::read(pipe[0], &byte, 1) == 1) ++answered;
-    ::close(pipe[0]);
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    EXPECT_FALSE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << "a step failed";
-    if (death == Death::power_cut) value(emulator::reboot(world.emulated.name));
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  bool die_at(int n, Death death) { return run(n, death, scenario_.change, scenario_.daemon, answered); }
+  // The same of what settles it afterwards.
+  bool die_settling_at(int n, Death death) {
+    int unused = 0;
+    return run(n, death, {recovers}, false, unused);
   }
-  // Any verb that changes things settles first.
-  void settle() { EXPECT_FALSE(world.open()->release(LeaseWorld::change("nobody"))); }
+  void settle() { EXPECT_TRUE(recovers(*world.open(), world)); }
 
   static std::map<std::string, api::Lease> live(api::Node& node) {
     std::map<std::string, api::Lease> by_name;
@@ -127,7 +118,28 @@ class LeaseStage {
   }
 
  private:
-  [[noreturn]] void run_child(int n, Death death, int report) {
+  using Steps = std::vector<std::function<bool(api::Node&, LeaseWorld&)>>;
+
+  bool run(int n, Death death, const Steps& steps, bool daemon, int& answers) {
+    answers = 0;
+    int pipe[2] = {-1, -1};
+    EXPECT_EQ(::pipe(pipe), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::close(pipe[0]);
+      run_child(n, death, steps, daemon, pipe[1]);
+    }
+    ::close(pipe[1]);
+    char byte = 0;
+    while (::read(pipe[0], &byte, 1) == 1) ++answers;
+    ::close(pipe[0]);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_FALSE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << "a step failed";
+    if (death == Death::power_cut) value(emulator::reboot(world.emulated.name));
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  [[noreturn]] void run_child(int n, Death death, const Steps& steps, bool daemon, int report) {
     Options& options = world.options;
     options.on_event = [n, death, count = 0](std::string_view) mutable {
       if (++count != n) return;
@@ -136,11 +148,11 @@ class LeaseStage {
     };
     if (death == Death::power_cut) begin_power_cut();
     std::unique_ptr<api::Node> node;
-    if (scenario_.daemon)
+    if (daemon)
       node = world.open_daemon();
     else
       node = world.open();
-    for (const auto& step : scenario_.change) {
+    for (const auto& step : steps) {
       if (!step(*node, world)) ::_exit(1);
       (void)!::write(report, "x", 1);
     }
