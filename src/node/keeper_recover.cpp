@@ -22,6 +22,16 @@ std::string place_text(const layout::Gpu& gpu, const LeasePlace& place) {
   return fmt::format("{} on GPU {}", layout::name_at(*gpu.board, *index, place.instance.start), gpu.index);
 }
 
+// What runs in its group is kept to what it has now, which may be elsewhere than before.
+Result<void> confine_anew(Handover& handover, const LeaseRecord& record) {
+  Result<void> confined;
+  for (const pid_t pid : TRY(handover.processes(record.lease.name))) {
+    confined = handover.confine(record, pid);
+    if (confined || ::kill(pid, 0) == 0) return confined;
+  }
+  return {};  // nothing runs in it any more
+}
+
 }  // namespace
 
 Result<Recovered> Keeper::open(Progress& progress) {
@@ -117,8 +127,11 @@ Result<void> Keeper::reconcile(bool new_epoch) {
   TRY_VOID(store("reconcile", {}));
   if (!lost.empty()) TRY_VOID(cut_again(lost));
   for (const std::int64_t id : ids)
-    if (LeaseRecord* const record = book_.find(id); record != nullptr && record->lease.state == State::granting)
-      if (auto granted = grant(*record); !granted) end(*record, granted.error().message);
+    if (LeaseRecord* const record = book_.find(id); record != nullptr && record->lease.state == State::granting) {
+      auto granted = grant(*record);
+      if (granted) granted = confine_anew(handover_, *record);
+      if (!granted) end(*record, granted.error().message);
+    }
   context_.leased = book_.places(now_);
   state_ = TRY(read_node(context_));
   TRY_VOID(refresh_names());
