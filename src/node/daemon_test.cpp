@@ -123,5 +123,45 @@ TEST(Daemon, CutsBesideWhatOthersMade) {
   EXPECT_EQ(value(daemon->lease(world.ask("2g.10gb", "a"))).at(0).state, api::LeaseState::active);
 }
 
+// What a caller was answered, the same caller reads.
+TEST(Daemon, AnswersAreSeenByTheNextReading) {
+  LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 2}]\n");
+  world.must_apply(world.exactly({{0, {}}, {1, {}}}));
+  auto daemon = world.open_daemon();
+  const auto pinned = [&](const std::string& name) {
+    const layout::NodeState state = value(daemon->status()).state;
+    for (const layout::Gpu& gpu : state.gpus)
+      for (const layout::GpuInstance& instance : gpu.instances)
+        for (const layout::Pin& pin : instance.pins)
+          if (pin.holder.starts_with("lease " + name + " ")) return true;
+    return false;
+  };
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int n = 0; n < 15; ++n) {
+        const std::string name = "t" + std::to_string(t) + "-" + std::to_string(n);
+        ASSERT_TRUE(daemon->lease(world.ask(n % 2 == 0 ? "1g.5gb" : "2g.10gb", name)));
+        EXPECT_TRUE(pinned(name)) << name;
+        EXPECT_THAT(value(daemon->leases({{}, name, "", false, 0, 0})), SizeIs(1));
+        ASSERT_TRUE(daemon->release(world.change(name)));
+        EXPECT_FALSE(pinned(name)) << name;
+        EXPECT_THAT(value(daemon->leases({{}, name, "", false, 0, 0})), IsEmpty());
+      }
+    });
+}
+
+TEST(Daemon, ItsHoldOnTheNodeIsNoTrouble) {
+  LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}]\n");
+  auto daemon = world.open_daemon();
+  for (const bool by_itself : {true, false}) {
+    const auto findings = value(by_itself ? daemon->doctor() : world.open()->doctor()).findings;
+    const auto lock = std::ranges::find(findings, "node lock", &api::Finding::what);
+    ASSERT_NE(lock, findings.end());
+    EXPECT_EQ(lock->level, api::Finding::Level::ok);
+    EXPECT_THAT(lock->found, testing::StartsWith("held by the daemon, pid " + std::to_string(::getpid())));
+  }
+}
+
 }  // namespace
 }  // namespace partita::node
