@@ -34,11 +34,12 @@ Result<std::string> table_text(const std::string& name, const std::filesystem::p
 }
 
 Result<void> add_services(const fleet::DemandFile& file, const std::string& path, FleetAnswer& answer) {
-  if (file.services.empty()) return {};
-  const auto text = TRY(table_text(file.points->table, path));
-  const auto points = TRY(fleet::read_points(text, file.points->table, file.points->without_suspect));
+  if (file.services.empty() || !file.points) return {};  // services without points are refused when read
+  const auto& told = *file.points;
+  const auto text = TRY(table_text(told.table, path));
+  const auto points = TRY(fleet::read_points(text, told.table, told.without_suspect));
   answer.choices = TRY(fleet::add_services(file, points, answer.fleet.fleet, answer.demand));
-  answer.rule = file.points->rule;
+  answer.rule = told.rule;
   return {};
 }
 
