@@ -128,26 +128,21 @@ class Node {
 
   // Leases. All return at once. A request that cannot be served now is `waiting` in the queue of a node that is served
   // by a daemon, and `no_space` with the reason elsewhere or with no_wait. `denied` for another's lease or over quota.
-  virtual Result<std::vector<Lease>> lease(const LeaseRequest& /*request*/) { return not_here(); }
-  virtual Result<std::vector<Lease>> leases(const LeaseQuery& /*query*/) { return not_here(); }
+  virtual Result<std::vector<Lease>> lease(const LeaseRequest& request) = 0;
+  virtual Result<std::vector<Lease>> leases(const LeaseQuery& query) = 0;
   // Ends what still runs, takes permissions back, and frees the partition: `releasing` until its processes are gone.
-  virtual Result<Lease> release(const LeaseChange& /*change*/) { return not_here(); }
-  virtual Result<Lease> renew(const LeaseChange& /*change*/, std::optional<std::chrono::milliseconds> /*duration*/) {
-    return not_here();
-  }
+  virtual Result<Lease> release(const LeaseChange& change) = 0;
+  virtual Result<Lease> renew(const LeaseChange& change, std::optional<std::chrono::milliseconds> duration) = 0;
   // Of an idle lease, every other one untouched; `busy` while its work runs.
-  virtual Result<Lease> resize(const LeaseChange& /*change*/, const Requirement& /*requirement*/) { return not_here(); }
-  virtual Result<Lease> park(const LeaseChange& /*change*/) { return not_here(); }
-  virtual Result<Lease> unpark(const LeaseChange& /*change*/) { return not_here(); }
+  virtual Result<Lease> resize(const LeaseChange& change, const Requirement& requirement) = 0;
+  virtual Result<Lease> park(const LeaseChange& change) = 0;
+  virtual Result<Lease> unpark(const LeaseChange& change) = 0;
   // Confines a process of the caller, and all that it starts, to the lease's devices.
-  virtual Result<Lease> attach(const LeaseChange& /*change*/, const ProcessId& /*process*/) { return not_here(); }
-  virtual Result<std::vector<Event>> events(const EventQuery& /*query*/) { return not_here(); }
-  virtual Result<PolicyAnswer> policy(const Caller& /*caller*/) { return not_here(); }
-  // Of the process that works on the node; a client of another one has none.
-  virtual Result<Measures> measures() { return not_here(); }
-
- private:
-  static std::unexpected<Error> not_here() { return fail(ErrorCode::internal, "this node has no leases"); }
+  virtual Result<Lease> attach(const LeaseChange& change, const ProcessId& process) = 0;
+  virtual Result<std::vector<Event>> events(const EventQuery& query) = 0;
+  virtual Result<PolicyAnswer> policy(const Caller& caller) = 0;
+  // Only a process that stays with the node measures it, so only a daemon's node has them; `unavailable` elsewhere.
+  virtual Result<Measures> measures() { return fail(ErrorCode::unavailable, "only a daemon measures its node"); }
 };
 
 }  // namespace partita::api

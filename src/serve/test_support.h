@@ -94,6 +94,14 @@ class NodeInMemory final : public api::Node {
   Result<api::Lease> renew(const api::LeaseChange&, std::optional<std::chrono::milliseconds>) override {
     return fail(ErrorCode::busy, "not now");
   }
+  Result<api::Lease> resize(const api::LeaseChange&, const api::Requirement&) override {
+    return fail(ErrorCode::busy, "not now");
+  }
+  Result<api::Lease> park(const api::LeaseChange&) override { return fail(ErrorCode::busy, "not now"); }
+  Result<api::Lease> unpark(const api::LeaseChange&) override { return fail(ErrorCode::busy, "not now"); }
+  Result<api::Lease> attach(const api::LeaseChange&, const api::ProcessId&) override {
+    return fail(ErrorCode::busy, "not now");
+  }
   Result<std::vector<api::Event>> events(const api::EventQuery& query) override {
     std::unique_lock lock(mutex_);
     const auto some = [&] { return static_cast<std::int64_t>(events_.size()) > query.after; };
