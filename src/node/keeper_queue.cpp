@@ -47,9 +47,9 @@ void Keeper::resize_all() {
     unpin(before);
     (void)place(id);
     // What it had is its own until the change is done, unless that is where the change is made.
-    const auto* const there =
-        record->place && record->place->gpu == before.place->gpu ? gpu(before.place->gpu) : nullptr;
-    const bool reused = there != nullptr && record->place->instance.start == before.place->instance.start;
+    const auto& now = record->place;
+    const auto& had = before.place;
+    const bool reused = now && had && now->gpu == had->gpu && now->instance.start == had->instance.start;
     if (!reused) pin(before);
   }
 }
