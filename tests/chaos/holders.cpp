@@ -248,6 +248,8 @@ void Holders::promised(int holder, const api::Lease& lease) {
   promise.holder = holder;
   promise.lease = lease;
   promise.faulted = faults_;
+  for (int gpu = 0; gpu < evidence_.gpus(); ++gpu)
+    if (evidence_.lost(gpu)) promise.lost.insert(gpu);  // after it was answered, perhaps
   if (lease.state == State::active) check_handed_over(lease);
   if (lease.grant && !lease.grant->devices.empty() && lease.grant->devices[0].start)
     if (const auto seen = evidence_.at(lease.grant->devices[0].gpu, *lease.grant->devices[0].start))
