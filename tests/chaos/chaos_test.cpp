@@ -226,10 +226,10 @@ void Chaos::settle() {
 void Chaos::finish() {
   disturber_.find_all_gpus();
   holders_.end_all_processes();
-  must_run({});
   settle();
-  api::LeaseChange change;
-  change.force = true;
+  service_.stop();  // it may have been meant to die yet
+  if (service_.life().power_cut) after_death();
+  settle();
   for (const auto& [name, promise] : std::map(holders_.promises())) {
     holders_.promises().at(name).release_asked = true;
     (void)service_.ask({"release", node::LeaseWorld::administrator(), name, R"({"force": true, "grace_ms": 0})"});
