@@ -189,7 +189,7 @@ Result<LeaseRequest> read_lease_request(std::string_view json, const Caller& cal
     LeaseRequest out;
     out.caller = caller;
     out.name = in.text("name");
-    out.count = in.maybe_number("count", 1, kMostCount).value_or(1);
+    out.count = in.maybe_number("count", 1, kMostLeasesAtOnce).value_or(1);
     out.holder = read_request_holder(reading, in.at("holder"), caller);
     out.requirement = read_requirement(reading, in.at("requirement"), "requirement");
     out.duration = read_duration(in, "duration_ms");

@@ -112,7 +112,7 @@ TEST(JsonRead, RequestsForLeasesComeBackAsTheyWere) {
   EXPECT_TRUE(rc::check([] {
     LeaseRequest request;
     request.name = any_text();
-    request.count = *rc::gen::inRange(1, 4096);
+    request.count = *rc::gen::inRange(1, kMostLeasesAtOnce + 1);
     request.holder = any_holder();
     request.requirement = any_requirement();
     request.duration = maybe([] { return milliseconds(1 + any_number()); });
@@ -220,7 +220,7 @@ TEST(JsonRead, WrongRequestsNameTheKey) {
       {R"({"requirement": {"memory_bytes": 1.5}})", "requirement.memory_bytes: expected a whole number"},
       {R"({"requirement": {"memory_bytes": 18446744073709551615}})", "requirement.memory_bytes"},
       {R"({"requirement": {"memory_bytes": 1e999}})", "no JSON document"},
-      {R"({"requirement": {}, "count": 0})", "count: expected a whole number from 1 to 4096, found 0"},
+      {R"({"requirement": {}, "count": 0})", "count: expected a whole number from 1 to 1000, found 0"},
       {R"({"requirement": {}, "count": "2"})", "count: expected a whole number"},
       {R"({"requirement": {}, "priority": "urgent"})", "priority: expected one of low, normal and high"},
       {R"({"requirement": {}, "name": "a\u0000b"})", "name: expected a text without NUL"},

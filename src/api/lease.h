@@ -60,10 +60,13 @@ struct HostLimits {
   bool operator==(const HostLimits&) const = default;
 };
 
+inline constexpr int kMostLeasesAtOnce = 1000;
+
 struct LeaseRequest {
   Caller caller;
   // "": a name is made. A name that lives already: the same requirement gives the same lease back (idempotent), another
-  // one is `invalid`. 1-63 characters of a-z, A-Z, 0-9, '.', '_', '-', beginning with a letter or digit.
+  // one is `invalid`. 1-63 characters of a-z, A-Z, 0-9, '.', '_', '-', beginning with a letter or digit;
+  // not as containers find devices: "all", digits alone, MIG-..., GPU-...
   std::string name;
   int count = 1;  // all or nothing; names get -1, -2, ... when more than one
   Holder holder;

@@ -8,8 +8,6 @@
 namespace partita::cli {
 namespace {
 
-constexpr int kMostCount = 4096;
-
 // Exactly one way to say the size.
 Result<void> check_size(const Parsed& parsed, const std::optional<std::string>& profile) {
   std::vector<std::string> given;
@@ -104,7 +102,7 @@ Result<api::LeaseRequest> lease_request_of(const Parsed& parsed, Session& sessio
   out.holder.user = session.caller.name;
   out.name = parsed.text("name").value_or("");
   if (parsed.flag("name") && out.name.empty()) return fail(ErrorCode::invalid, "option --name: the name is empty");
-  out.count = TRY(parsed.number("count", 1, kMostCount)).value_or(1);
+  out.count = TRY(parsed.number("count", 1, api::kMostLeasesAtOnce)).value_or(1);
   out.duration = TRY(duration_option(parsed, "for"));
   out.priority = TRY(priority_option(parsed));
   out.labels = TRY(labels_option(parsed));

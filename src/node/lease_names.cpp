@@ -18,6 +18,12 @@ constexpr auto kLongest = std::chrono::days(36'500);
 bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 bool may_be_in_name(char c) { return is_letter_or_digit(c) || c == '.' || c == '_' || c == '-'; }
 
+// CDI names are one space for all: a lease that is called as a device would stand for that device to containers.
+bool names_a_device(const std::string& name) {
+  return name == "all" || name.starts_with("MIG-") || name.starts_with("GPU-") ||
+         name.find_first_not_of("0123456789") == std::string::npos;
+}
+
 Result<void> check_name(const api::LeaseRequest& request) {
   const std::string& name = request.name;
   if (name.empty()) return {};
@@ -28,6 +34,11 @@ Result<void> check_name(const api::LeaseRequest& request) {
         fmt::format("lease name {}: expected 1 to {} characters of a-z, A-Z, 0-9, '.', '_', '-', beginning with "
                     "a letter or digit",
                     quote(name), longest));
+  if (names_a_device(name))
+    return fail(ErrorCode::invalid,
+                fmt::format("lease name {}: containers find devices by such names; expected neither 'all', nor digits "
+                            "alone, nor MIG- or GPU- at the beginning",
+                            quote(name)));
   return {};
 }
 
@@ -38,8 +49,9 @@ std::string caller_text(const api::Caller& caller) {
 }
 
 Result<void> check_request(const api::LeaseRequest& request) {
-  if (request.count < 1 || request.count > kMostLeasesAtOnce)
-    return fail(ErrorCode::invalid, fmt::format("count: expected 1 to {}, found {}", kMostLeasesAtOnce, request.count));
+  if (request.count < 1 || request.count > api::kMostLeasesAtOnce)
+    return fail(ErrorCode::invalid,
+                fmt::format("count: expected 1 to {}, found {}", api::kMostLeasesAtOnce, request.count));
   TRY_VOID(check_name(request));
   if (request.duration && (request.duration->count() <= 0 || *request.duration > kLongest))
     return fail(ErrorCode::invalid, fmt::format("duration: expected more than 0 and at most 36500 days, found {} ms",

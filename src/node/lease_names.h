@@ -9,8 +9,6 @@
 
 namespace partita::node {
 
-inline constexpr int kMostLeasesAtOnce = 1000;
-
 // "alice", or "uid 1000".
 std::string caller_text(const api::Caller& caller);
 // `invalid`: the name, the count, a label.
