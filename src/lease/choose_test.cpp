@@ -264,7 +264,13 @@ TEST(Choose, RefusalNamesTheCheapestWay) {
                           "GPU 1: in the way 7g.80gb@0 (pid 4711 (python))"));
   const auto with_off = node({state.gpus[0], off(2)});
   EXPECT_THAT(refused(with_off, profile("3g.40gb"), constraints).message,
-              HasSubstr("turning MIG mode on on GPU 2 makes it fit"));
+              HasSubstr("turning on MIG mode of GPU 2 makes it fit"));
+}
+
+TEST(Choose, GpusWithTheSameHindranceAreOneLineAndTheModeIsToldHowToTurnOn) {
+  const auto error = refused(node({off(0), off(1), off(2)}), profile("3g.40gb"));
+  EXPECT_THAT(error.message, HasSubstr("turning on MIG mode of GPU 0 makes it fit"));
+  EXPECT_THAT(error.details, ElementsAre("GPUs 0-2: MIG mode is off", HasSubstr("partita apply -f FILE")));
 }
 
 TEST(Choose, RulesOfCountsAreObeyedAndExplained) {

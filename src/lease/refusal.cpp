@@ -29,8 +29,23 @@ struct Obstacle {
   std::string action;  // "releasing lease alice (3g.20gb@4 of GPU 0, until ...)"
   int disturbs = 0;    // 0: nobody, 1: a lease, 2: work or another manager
   Time until = Time::max();
+  bool is_mode = false;  // MIG mode, which is turned on by a layout and not by a lease
 };
 using Way = std::vector<Obstacle>;
+
+// What keeps a lease from these GPUs.
+struct Hindrance {
+  std::string line;
+  std::vector<int> gpus;
+};
+
+void add(std::vector<Hindrance>& hindrances, std::string line, int gpu) {
+  const auto same = std::ranges::find(hindrances, line, &Hindrance::line);
+  if (same != hindrances.end())
+    same->gpus.push_back(gpu);
+  else
+    hindrances.push_back({std::move(line), {gpu}});
+}
 
 class Explainer {
  public:
@@ -39,18 +54,23 @@ class Explainer {
       : state_(state), requirement_(requirement), constraints_(constraints), shapes_(shapes), geometries_(geometries) {}
 
   Error explain() {
-    std::vector<std::string> details;
+    std::vector<Hindrance> hindrances;
     for (std::size_t g = 0; g < state_.gpus.size(); ++g) {
       if (!shapes_.eligible[g]) continue;
-      if (auto line = hindrance(g); !line.empty())
-        details.push_back(fmt::format("GPU {}: {}", state_.gpus[g].index, line));
+      if (auto line = hindrance(g); !line.empty()) add(hindrances, std::move(line), state_.gpus[g].index);
       look_for_ways(g);
     }
+    std::vector<std::string> details;
+    for (const auto& [line, gpus] : hindrances) details.push_back(fmt::format("{}: {}", layout::gpu_names(gpus), line));
     std::string message = fmt::format("{} does not fit on this node now", to_string(requirement_));
     if (best_) {
       std::vector<std::string> actions;
       for (const auto& obstacle : *best_) actions.push_back(obstacle.action);
       message += fmt::format("; {} makes it fit", join(actions, " and "));
+      if (std::ranges::any_of(*best_, &Obstacle::is_mode))
+        details.emplace_back(
+            "an administrator turns it on with a layout that has mig-enabled: true: partita apply -f FILE (partita "
+            "generate-config writes one to start from)");
     }
     return Error{ErrorCode::no_space, std::move(message), std::move(details)};
   }
@@ -142,7 +162,7 @@ class Explainer {
     if (!serving(g) || !gpu.mode) return;
     if (!gpu.mode->current || !gpu.mode->pending) {
       for (const auto& process : gpu.processes) first.push_back({"ending " + process_name(process), 2, Time::max()});
-      first.push_back({fmt::format("turning MIG mode on on GPU {}", gpu.index), 0, Time::max()});
+      first.push_back({fmt::format("turning on MIG mode of GPU {}", gpu.index), 0, Time::max(), true});
       return offer(std::move(first));
     }
     if (requirement_.exclusive_gpu && occupied(gpu) && std::ranges::none_of(gpu.instances, &GpuInstance::pinned)) {
