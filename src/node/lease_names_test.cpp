@@ -8,8 +8,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Result<void> check(const std::string& name) {
+Result<void> check(const std::string& name, int count = 1) {
   api::LeaseRequest request;
+  request.count = count;
   request.name = name;
   return check_request(request);
 }
@@ -33,6 +34,8 @@ TEST(LeaseNames, DoNotStandForDevices) {
     EXPECT_EQ(checked.error().code, ErrorCode::invalid);
     EXPECT_THAT(checked.error().message, HasSubstr("containers find devices by such names")) << name;
   }
+  EXPECT_TRUE(check("all", 2)) << "they are called all-1 and all-2";
+  EXPECT_FALSE(check("GPU-x", 2));
   for (const auto* name : {"all-of-it", "1g", "0.1", "mig", "gpu-user", "alice-train"})
     EXPECT_TRUE(check(name)) << name;
 }
