@@ -18,6 +18,7 @@ namespace partita::node {
 namespace {
 
 constexpr auto kPoll = std::chrono::milliseconds(20);
+constexpr auto kLook = std::chrono::milliseconds(500);
 constexpr std::size_t kLongestCommand = 200;
 
 std::optional<LockHolder> read_holder(int fd) {
@@ -71,16 +72,19 @@ Result<Lock> take_lock(const std::filesystem::path& file, const std::string& com
     return fail(code, fmt::format("{}: cannot open the node's lock: {}", file.string(), std::strerror(errno)));
   }
   std::string waiting_for;
-  const auto end = std::chrono::steady_clock::now() + timeout;
+  const auto start = std::chrono::steady_clock::now();
   while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    const std::string holder = told(read_holder(fd));
-    if (no_wait || std::chrono::steady_clock::now() >= end) {
+    const auto tells = read_holder(fd);
+    const std::string holder = told(tells);
+    // Who only looks at the lock has it for a moment and tells nothing.
+    const auto patience = !no_wait ? timeout : tells ? std::chrono::milliseconds(0) : kLook;
+    if (std::chrono::steady_clock::now() >= start + patience) {
       close(fd);
       return fail(ErrorCode::unavailable,
                   fmt::format("{} holds the node's lock {}: {}", holder, file.string(),
                               no_wait ? "try again when it is done, or leave out --no-wait" : "gave up waiting"));
     }
-    if (holder != waiting_for) progress.note(fmt::format("waiting for the lock held by {}", holder));
+    if (!no_wait && holder != waiting_for) progress.note(fmt::format("waiting for the lock held by {}", holder));
     waiting_for = holder;
     std::this_thread::sleep_for(kPoll);
   }

@@ -38,6 +38,21 @@ TEST(Lock, SaysWhoHoldsIt) {
   EXPECT_TRUE(world.open()->plan(world.cut("[0]", ""))) << "planning takes no lock";
 }
 
+// As lock_holder() of another process does, for a moment: a daemon that starts then must not give up.
+TEST(Lock, WhoOnlyLooksIsNotInTheWay) {
+  EmulatedWorld world("a30x2");
+  std::filesystem::create_directories(world.options.state_dir);
+  const auto file = lock_file(world.options);
+  const int looker = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  ASSERT_EQ(flock(looker, LOCK_SH | LOCK_NB), 0);
+  const std::jthread lets_go([looker] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    close(looker);
+  });
+  Recorder recorder;
+  EXPECT_TRUE(take_lock(file, "partita serve", true, {}, recorder));
+}
+
 TEST(Lock, SecondApplyWaitsForTheFirst) {
   EmulatedWorld world("a30x2");
   std::filesystem::create_directories(world.options.state_dir);
