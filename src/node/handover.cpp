@@ -170,7 +170,9 @@ std::vector<deliver::CapabilityNode> Handover::capability_nodes(const api::Grant
 }
 
 Result<void> Handover::give(LeaseRecord& record) {
-  const std::vector<deliver::CapabilityNode> nodes = capability_nodes(*record.lease.grant);
+  const auto& grant = record.lease.grant;
+  if (!grant) return fail(ErrorCode::internal, "a lease without a grant hands nothing over");
+  const std::vector<deliver::CapabilityNode> nodes = capability_nodes(*grant);
   const uid_t uid = record.lease.holder.uid;
   record.given.clear();
   if (!nodes.empty()) {
