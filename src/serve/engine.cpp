@@ -155,6 +155,7 @@ class Engine::Impl final : private httplib::Server {
     connection.allow(Connection::kMostHeadBytes);
     const bool done = process_request(wire, stop_.stop_requested(), closed,
                                       [this](httplib::Request& request) { after_head(request); });
+    if (!done && !answered_ && !end_after_ && connection.limit_reached()) refuse_line(connection);
     return connection.flush() && done && !closed && !end_after_ && answered_ && !stop_.stop_requested();
   }
 
@@ -164,6 +165,15 @@ class Engine::Impl final : private httplib::Server {
   static constexpr HandlerOf Put = &httplib::Server::Put;
   static constexpr HandlerOf Patch = &httplib::Server::Patch;
   static constexpr HandlerOf Delete = &httplib::Server::Delete;
+
+  // A request line without an end: the library reads no further and answers nothing.
+  static void refuse_line(Connection& connection) {
+    constexpr int kTooLong = 414;
+    const auto answer = problem(library_error(kTooLong), kTooLong);
+    connection.write("HTTP/1.1 414 " + std::string(reason_phrase(kTooLong)) +
+                     "\r\nConnection: close\r\nContent-Type: " + answer.type +
+                     "\r\nContent-Length: " + std::to_string(answer.body.size()) + "\r\n\r\n" + answer.body);
+  }
 
   void after_head(httplib::Request& request) {
     announced_ = announced_body(request);

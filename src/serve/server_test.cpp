@@ -105,6 +105,8 @@ TEST(Server, survives_hostile_bytes) {
   EXPECT_THAT(raw(chunked), is(413));
   EXPECT_THAT(raw("GET /v1/health HTTP/1.1\r\nX: " + std::string(20'000, 'a')), is(431));
   EXPECT_THAT(raw("GET /" + std::string(9000, 'a') + " HTTP/1.1\r\n\r\n"), is(414));
+  EXPECT_THAT(raw("GET /" + std::string(20'000, 'a') + " HTTP/1.1\r\n\r\n"), AllOf(is(414), HasSubstr("8192")));
+  EXPECT_THAT(raw(std::string(20'000, 'a')), is(414));
   EXPECT_THAT(raw("GET /v1/leases/" + std::string(3000, 'a') + " HTTP/1.1\r\n\r\n"), is(414));
   EXPECT_THAT(raw("nonsense\r\n\r\n"), is(400));
   EXPECT_THAT(raw("GET /v1/health HTTP/9.9\r\n\r\n"), is(400));
