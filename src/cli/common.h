@@ -48,6 +48,9 @@ struct Session {
 // With --server, that daemon's. `unavailable` without a driver shows the --emulate form.
 Result<std::unique_ptr<Session>> open_session(const Parsed& parsed);
 
+// "partita --emulate lab": what a person types before a verb to reach this node again.
+std::string command_words(const Parsed& parsed, const Session& session);
+
 // What -f, -c, -k, --demand and the flags of plan, apply, assert and restore ask for.
 Result<api::ChangeOptions> change_options(const Parsed& parsed);
 Result<api::Wanted> wanted_layout(const Parsed& parsed, bool demand_allowed);

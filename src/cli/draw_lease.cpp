@@ -101,14 +101,14 @@ std::string device_lines(const Look& look, const api::GrantedDevice& device) {
   return out + line(look, "CDI name", device.cdi);
 }
 
-std::string use_lines(const Look& look, const api::Lease& lease) {
+std::string use_lines(const Look& look, const api::Lease& lease, const std::string& command) {
   const auto& grant = *lease.grant;
-  std::string out = line(look, "a program", "partita run --lease " + lease.name + " -- CMD");
+  std::string out = line(look, "a program", command + " run --lease " + lease.name + " -- CMD");
   std::string devices;
   for (const auto& device : grant.devices)
     if (!device.cdi.empty()) devices += " --device " + device.cdi;
   if (!devices.empty()) out += line(look, "a container", "podman run" + devices + " IMAGE");
-  if (!lease.holder.process) out += line(look, "give it back", "partita release " + lease.name);
+  if (!lease.holder.process) out += line(look, "give it back", command + " release " + lease.name);
   return out;
 }
 
@@ -129,7 +129,7 @@ std::string waiting_words(const api::Lease& lease, Time now) {
   return out;
 }
 
-std::string draw_lease(const Look& look, const api::Lease& lease, Time now) {
+std::string draw_lease(const Look& look, const api::Lease& lease, Time now, const std::string& command) {
   std::string out = paint(look, Tone::strong, printable(lease.name)) + "  " +
                     paint(look, tone_of(lease.state), to_string(lease.state));
   if (const auto time = time_words(lease, now); !time.empty()) out += ", " + time;
@@ -138,10 +138,13 @@ std::string draw_lease(const Look& look, const api::Lease& lease, Time now) {
   if (!lease.cause.empty()) out += line(look, lease.state == State::ended ? "ended" : "because", lease.cause);
   for (const auto& detail : lease.cause_details) out += line(look, "", detail);
   for (const auto& [key, text] : lease.labels) out += line(look, "label " + printable(key), text);
-  if (!lease.grant) return out + line(look, "asked for", requirement_words(lease.requirement));
+  if (!lease.grant) {
+    out += line(look, "asked for", requirement_words(lease.requirement));
+    return lease.state == State::parked ? out + line(look, "cut it again", command + " unpark " + lease.name) : out;
+  }
   for (const auto& device : lease.grant->devices) out += device_lines(look, device);
   out += line(look, "CUDA_VISIBLE_DEVICES", lease.grant->cuda_visible_devices);
-  return lease.state == State::active ? out + use_lines(look, lease) : out;
+  return lease.state == State::active ? out + use_lines(look, lease, command) : out;
 }
 
 std::string draw_leases(const Look& look, const std::vector<api::Lease>& leases, Time now) {

@@ -10,8 +10,9 @@
 
 namespace partita::cli {
 
-// One lease with all that it grants, and how to use it, one line each.
-std::string draw_lease(const Look& look, const api::Lease& lease, Time now);
+// One lease with all that it grants, and how to use it, one line each. `command` reaches its node ("partita --emulate
+// lab"), so that the lines can be copied.
+std::string draw_lease(const Look& look, const api::Lease& lease, Time now, const std::string& command = "partita");
 // A table: who has what until when, and who waits.
 std::string draw_leases(const Look& look, const std::vector<api::Lease>& leases, Time now);
 

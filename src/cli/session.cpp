@@ -139,6 +139,13 @@ Result<std::vector<std::pair<std::string, std::string>>> emulated_environment(co
                                                           {"PARTITA_EMULATED_NODE", node.folder.string()}};
 }
 
+std::string command_words(const Parsed& parsed, const Session& session) {
+  const auto typed = [&](std::string_view key) { return parsed.flag(key) && !parsed.from_environment.contains(key); };
+  if (session.emulated && typed("emulate")) return "partita --emulate " + session.emulated->name;
+  if (!session.emulated && typed("server")) return "partita --server " + *parsed.text("server");
+  return "partita";
+}
+
 Result<std::unique_ptr<Session>> open_session(const Parsed& parsed) {
   const auto server = parsed.text("server");
   const bool emulate = parsed.flag("emulate");

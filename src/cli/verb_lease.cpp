@@ -56,7 +56,7 @@ Result<int> run_lease(const Parsed& parsed) {
   }
   for (const auto& lease : waited.leases)
     TRY_VOID(print((&lease == &waited.leases.front() ? "" : "\n") +
-                   draw_lease(output_look(parsed), lease, session->clock.now())));
+                   draw_lease(output_look(parsed), lease, session->clock.now(), command_words(parsed, *session))));
   return 0;
 }
 
@@ -68,8 +68,9 @@ Result<int> run_leases(const Parsed& parsed) {
       if (parsed.flag(key))
         return fail(ErrorCode::invalid, "leases NAME shows one lease: leave --" + std::string(key) + " out");
     const auto lease = TRY(lease_called(*session, *name));
-    TRY_VOID(format == Format::table ? print(draw_lease(output_look(parsed), lease, session->clock.now()))
-                                     : print_json(format, api::to_json(lease)));
+    TRY_VOID(format == Format::table
+                 ? print(draw_lease(output_look(parsed), lease, session->clock.now(), command_words(parsed, *session)))
+                 : print_json(format, api::to_json(lease)));
     return 0;
   }
   if (parsed.flag("watch")) {

@@ -31,8 +31,9 @@ Result<T> with_nearest(Session& session, const std::string& name, Result<T> resu
 
 Result<int> show(const Parsed& parsed, Session& session, const api::Lease& lease) {
   const auto format = TRY(format_of(parsed));
-  TRY_VOID(format == Format::table ? print(draw_lease(output_look(parsed), lease, session.clock.now()))
-                                   : print_json(format, api::to_json(lease)));
+  TRY_VOID(format == Format::table
+               ? print(draw_lease(output_look(parsed), lease, session.clock.now(), command_words(parsed, session)))
+               : print_json(format, api::to_json(lease)));
   return 0;
 }
 
