@@ -220,7 +220,7 @@ Result<void> Ledger::replan(const Operation& operation, std::span<const StepReco
     TRY_VOID(database_.run("UPDATE operation SET forward = ? WHERE id = ?",
                            {number(operation.forward ? 1 : 0), number(operation.id)}));
     TRY_VOID(
-        database_.run("DELETE FROM operation_step WHERE operation = ? AND state != 'done'", {number(operation.id)}));
+        database_.run("DELETE FROM operation_step WHERE operation = ? AND state = 'planned'", {number(operation.id)}));
     TRY_VOID(store_layouts(operation));
     return store_steps(operation.id, steps);
   });
@@ -258,10 +258,15 @@ Result<void> Ledger::mark_gone(std::int64_t operation, int done, const std::stri
   });
 }
 
-Result<void> Ledger::unmark(std::int64_t operation) {
+Result<void> Ledger::unmark(std::int64_t operation, std::span<const std::string> but) {
   return write("unmark", false, [&]() -> Result<void> {
-    return database_.run("UPDATE operation_step SET state = 'planned' WHERE operation = ? AND state = 'doing'",
-                         {number(operation)});
+    std::string sql = "UPDATE operation_step SET state = 'planned' WHERE operation = ? AND state = 'doing'";
+    Row values = {number(operation)};
+    for (const std::string& gpu : but) {
+      sql += " AND gpu != ?";
+      values.emplace_back(gpu);
+    }
+    return database_.run(sql, values);
   });
 }
 

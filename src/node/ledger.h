@@ -36,15 +36,15 @@ class Ledger {
   Result<void> begin(Operation& operation, Time now);
   // Oldest first, with GPUs and steps.
   Result<std::vector<Operation>> open_operations();
-  // Other steps take the place of those that are not done yet; ordinals go on. The new layouts are stored with them.
+  // Other steps take the place of those that are planned; ordinals go on. The new layouts are stored with them.
   Result<void> replan(const Operation& operation, std::span<const StepRecord> steps);
   // The step is about to be done; the one before it (if any) is done. One write.
   Result<void> mark(std::int64_t operation, std::optional<int> done, std::optional<int> doing);
   // The same, with what the step that is done made or destroyed.
   Result<void> mark_made(std::int64_t operation, int done, const Epoch& epoch, const OwnedInstance& instance);
   Result<void> mark_gone(std::int64_t operation, int done, const std::string& gpu, std::optional<int> gpu_instance);
-  // Forgets that steps were under way: they are known to have made nothing.
-  Result<void> unmark(std::int64_t operation);
+  // Forgets that steps were under way: what they made is known. Those on the GPUs `but` (UUIDs) stay.
+  Result<void> unmark(std::int64_t operation, std::span<const std::string> but = {});
   Result<void> end(std::int64_t operation, bool rolled_back, Time now);
 
   // All writes from here to commit() are one: stored together, or not at all when it ends without.

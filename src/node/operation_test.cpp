@@ -22,6 +22,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 TEST(Lock, SaysWhoHoldsIt) {
@@ -273,6 +274,27 @@ TEST(Recovery, RollsBackWhenSomethingStandsInTheWay) {
   const auto answer = value(world.apply(world.off("[1]")));
   EXPECT_THAT(answer.recovered, ElementsAre(HasSubstr("rolled back the apply that pid")));
   EXPECT_EQ(draw(answer.after.gpus[0]), "on 1g.10gb@0 1g.10gb@1 3g.40gb@4*");
+}
+
+// What a dead process made on a GPU that is lost is still its own when the GPU is back.
+TEST(Recovery, WhatWasBeingMadeIsClaimedWhenItsGpuIsBack) {
+  EmulatedWorld world("gpus: [{board: h100-sxm5-80gb, count: 2}]");
+  world.must_apply(world.exactly({{0, {}}, {1, {}}}));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    world.options.on_event = [](std::string_view what) {
+      if (what == "create_gpu_instance") ::_exit(9);  // made, and not in the ledger yet
+    };
+    (void)world.apply(world.cut("[0]", R"("1g.10gb": 1)"));
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  value(emulator::lose(world.emulated.name, "0", true));
+  world.must_apply(world.cut("[1]", R"("1g.10gb": 1)"));  // tries to settle it
+  value(emulator::lose(world.emulated.name, "0", false));
+  world.must_apply(world.cut("[1]", R"("1g.10gb": 2)"));
+  EXPECT_THAT(world.draw(0), Not(HasSubstr("*"))) << "nobody else's";
+  world.must_apply(world.cut("[0]", R"("7g.80gb": 1)"));
 }
 
 TEST(Recovery, BarredBothWaysIsToldAndLeftUntilForced) {

@@ -10,9 +10,14 @@
 namespace partita::node {
 namespace {
 
-// A create that was under way when its process died: if the instance is there, it made it.
-Result<void> claim_in_flight(Context& context, const Operation& operation) {
-  if (operation.epoch != context.epoch) return {};
+// A create that was under way when its process died: if the instance is there, it made it. Returns the GPUs that do not
+// tell now: what was under way there stays so in the journal, to be claimed when they do.
+Result<std::vector<std::string>> claim_in_flight(Context& context, const Operation& operation) {
+  std::vector<std::string> unseen;
+  if (operation.epoch != context.epoch) {
+    TRY_VOID(context.ledger.unmark(operation.id));
+    return unseen;
+  }
   const layout::NodeState state = TRY(context.driver.state());
   std::vector<OwnedInstance> made;
   for (OwnedInstance instance : foreign_instances(state, TRY(context.ledger.owned(context.epoch)))) {
@@ -23,7 +28,13 @@ Result<void> claim_in_flight(Context& context, const Operation& operation) {
     instance.generation = operation.id;
     if (ours) made.push_back(std::move(instance));
   }
-  return context.ledger.own(context.epoch, made);
+  for (const OperationGpu& gpu : operation.gpus) {
+    const auto live = std::ranges::find(state.gpus, gpu.gpu, &layout::Gpu::uuid);
+    if (live == state.gpus.end() || live->fault) unseen.push_back(gpu.gpu);
+  }
+  TRY_VOID(context.ledger.own(context.epoch, made));
+  TRY_VOID(context.ledger.unmark(operation.id, unseen));
+  return unseen;
 }
 
 // A lost GPU does not tell its UUID, so it may be the one that is missing.
@@ -38,7 +49,8 @@ struct Aim {
   std::vector<Unfinished> out_of_reach;
 };
 
-Result<Aim> aim(const Operation& operation, bool forward, const layout::NodeState& state, bool force) {
+Result<Aim> aim(const Operation& operation, bool forward, const layout::NodeState& state,
+                const std::vector<std::string>& unseen, bool force) {
   Aim aim;
   const auto leave = [&](const OperationGpu& gpu, std::string why) {
     aim.out_of_reach.push_back({operation.id, gpu.gpu, Error{ErrorCode::driver, std::move(why), {}}});
@@ -50,6 +62,8 @@ Result<Aim> aim(const Operation& operation, bool forward, const layout::NodeStat
       leave(gpu, gone(gpu.gpu, state));
     else if (live->fault)
       leave(gpu, fmt::format("{} ({}): {}", label(*live), live->uuid, live->fault.value_or("")));
+    else if (std::ranges::find(unseen, gpu.gpu) != unseen.end())
+      leave(gpu, fmt::format("{} ({}) did not answer", label(*live), live->uuid));
     else if (!is_as(*live, layout, operation.skip_reset))
       aim.targets.push_back(TRY(target_of(layout, *live, force)));
   }
@@ -78,9 +92,9 @@ Error both(const Error& first, const Error& second, bool forward) {
 }
 
 Result<std::vector<Unfinished>> settle_from_here(Context& context, Operation operation, bool forward) {
-  TRY_VOID(claim_in_flight(context, operation));
+  const std::vector<std::string> unseen = TRY(claim_in_flight(context, operation));
   const layout::NodeState state = TRY(read_node(context));
-  Aim there = TRY(aim(operation, forward, state, context.force));
+  Aim there = TRY(aim(operation, forward, state, unseen, context.force));
   const PlanOptions options{.mode_only = false, .skip_reset = operation.skip_reset, .force = context.force};
   const TargetPlan plan = TRY(plan_targets(state, there.targets, options));
   operation.forward = forward;
