@@ -44,6 +44,40 @@ TEST(Daemon, EndsWhatTheDriverRefusedOnceItDoesNot) {
   value(daemon->lease(request));
 }
 
+// An apply that could not be rolled back: nothing is granted in the middle of it, and it is closed once that can be.
+TEST(Daemon, NothingIsGrantedInTheMiddleOfAnApply) {
+  LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}]\n");
+  world.must_apply(world.exactly({{0, {"1g.5gb@0", "3g.20gb@4"}}}));
+  auto daemon = world.open_daemon();
+  world.fault("nvmlDeviceCreateGpuInstanceWithPlacement", 999, 1000);
+  EXPECT_FALSE(daemon->apply(world.exactly({{0, {"1g.5gb@0", "2g.10gb@4"}}}), world.recorder));
+  EXPECT_THAT(value(daemon->status()).notes, SizeIs(1));
+  EXPECT_EQ(value(daemon->lease(world.ask("1g.5gb", "a"))).at(0).state, api::LeaseState::waiting)
+      << "though one is idle";
+  value(emulator::clear_faults(world.emulated.name));
+  for (int i = 0; i < 100 && !value(daemon->status()).notes.empty(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_THAT(value(daemon->status()).notes, IsEmpty());
+  EXPECT_EQ(value(daemon->leases({})).at(0).state, api::LeaseState::active);
+}
+
+// Who waits is not ended by a cut that fails, and goes where the driver does not.
+TEST(Daemon, WhoWaitsOutlivesACutThatFails) {
+  LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 2}]\n");
+  world.must_apply(world.exactly({{0, {}}, {1, {}}}));
+  auto daemon = world.open_daemon();
+  value(daemon->lease(world.ask("7g.40gb", "a")));
+  value(daemon->lease(world.ask("7g.40gb", "b")));
+  EXPECT_EQ(value(daemon->lease(world.ask("1g.5gb", "c"))).at(0).state, api::LeaseState::waiting);
+  world.fault("nvmlDeviceCreateGpuInstanceWithPlacement", 999, 1);
+  value(daemon->release(world.change("a")));
+  const api::Lease failed = value(daemon->leases({{}, "c", "", true, 0, 0})).at(0);
+  EXPECT_EQ(failed.state, api::LeaseState::waiting);
+  EXPECT_THAT(failed.cause, testing::HasSubstr("cutting failed"));
+  value(daemon->release(world.change("b")));
+  EXPECT_EQ(value(daemon->leases({{}, "c", "", true, 0, 0})).at(0).state, api::LeaseState::active);
+}
+
 // An answer that says nothing for good ends nobody's work.
 TEST(Daemon, LeasesOutliveReadingsThatFail) {
   LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}]\n");

@@ -50,7 +50,7 @@ Result<void> Keeper::serve_once(std::span<LeaseCall* const> calls, bool tick) {
   if (other_epoch) TRY_VOID(parts_.driver.reopen());
   if (stale_ || other_epoch) TRY_VOID(open());
   now_ = parts_.clock.now();
-  if (tick && !unfinished_.empty()) settle_unfinished();
+  if (tick && !unfinished_.empty()) TRY_VOID(settle_unfinished());
   TRY_VOID(look());
   settle(tick);
   room_changed_ |= tick;  // processes of others may have ended
@@ -67,17 +67,18 @@ Result<void> Keeper::serve_once(std::span<LeaseCall* const> calls, bool tick) {
 }
 
 // A lost GPU may be back, a driver that refused may do it now.
-void Keeper::settle_unfinished() {
+Result<void> Keeper::settle_unfinished() {
   context_.leased = book_.places(now_);
   context_.refused.clear();
   closed_.clear();
   looked_ = false;  // what is other afterwards is no foreign change
   const auto recovered = recover(context_);
-  if (!recovered) return;
-  unfinished_.clear();
+  if (!recovered) return {};
+  const auto before = std::exchange(unfinished_, {});
   for (const Unfinished& left : recovered->unfinished) unfinished_.insert_or_assign(left.gpu, left.error);
   for (const std::string& note : recovered->notes) event("layout.changed", "", note);
   room_changed_ = true;
+  return recut_settled(before);
 }
 
 // The node as it is now, and what happened to it that nobody told.
@@ -95,6 +96,13 @@ Result<void> Keeper::look() {
     end(*record, why);
   }
   return close_idle();
+}
+
+// GPUs of operations that are open take nobody, whoever left them.
+Result<void> Keeper::note_open(const Error& why) {
+  for (const Operation& operation : TRY(parts_.ledger.open_operations()))
+    for (const OperationGpu& gpu : operation.gpus) unfinished_.try_emplace(gpu.gpu, why);
+  return {};
 }
 
 void Keeper::event(std::string_view kind, std::string_view lease, std::string text) {
@@ -170,6 +178,9 @@ Result<api::ApplyAnswer> Keeper::apply(const api::PlanRequest& request, Progress
   Context context{parts_.driver, parts_.ledger, parts_.clock, parts_.options,    context_.epoch, progress,
                   false,         false,         {},           book_.places(now_)};
   auto answer = apply_locked(context, request, std::move(before));
+  const Error open{ErrorCode::driver, "it is in the middle of an earlier apply", {}};
+  if (auto noted = note_open(answer ? open : answer.error()); !noted) stale_ = true;
+  closed_.clear();  // what comes again comes with the driver's own permissions
   room_changed_ = true;
   if (answer && request.options.force) taken_by_ = "an apply with --force";
   event("layout.changed", "", answer ? "a layout was applied" : "an apply failed: " + answer.error().message);

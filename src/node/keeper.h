@@ -104,7 +104,8 @@ class Keeper {
   // keeper.cpp
   Result<void> serve_once(std::span<LeaseCall* const> calls, bool tick);
   Result<void> look();
-  void settle_unfinished();
+  Result<void> settle_unfinished();
+  Result<void> note_open(const Error& why);
   Result<void> store(std::string_view what, const std::vector<Operation*>& begun);
   Result<void> write_changes();
   void forget_changes();
@@ -144,6 +145,7 @@ class Keeper {
   Result<void> take_choice(LeaseRecord& record, const lease::Choice& choice);
   void refuse(std::int64_t bundle, const Error& error);
   void put_back(LeaseRecord& record, LeaseRecord before);
+  std::vector<std::string> resting() const;
   void pin(const LeaseRecord& record);
   void unpin(const LeaseRecord& record);
 
@@ -158,6 +160,7 @@ class Keeper {
   // keeper_grant.cpp
   Result<void> grant_all();
   void grant_bundle(std::int64_t bundle);
+  bool stays(LeaseRecord& record, const Error& error);
   Result<void> grant(LeaseRecord& record);
   Result<void> refresh_names();
   Result<void> close_idle();
@@ -175,6 +178,7 @@ class Keeper {
   Result<void> reconcile(bool new_epoch);
   void reconcile_lease(LeaseRecord& record, bool new_epoch, std::vector<std::int64_t>& lost);
   Result<void> cut_same(const std::string& uuid, const std::vector<LeaseRecord*>& records);
+  Result<void> recut_settled(const std::map<std::string, Error>& were_unfinished);
   Result<void> place_lost(const std::vector<std::int64_t>& lost);
   Result<void> cut_again(const std::vector<std::int64_t>& lost);
   Result<void> remove_leftovers();
@@ -199,6 +203,7 @@ class Keeper {
   static constexpr std::string_view kSomeoneElse = "someone else";
   std::string_view taken_by_ = kSomeoneElse;  // whose work it is when a partition is not there any more
   std::map<std::string, Error> unfinished_;   // GPUs in the middle of an operation: UUID
+  std::map<std::string, Time> resting_;       // GPUs where a cut failed: those that wait go elsewhere until then
 
   // Of the group that is being served.
   std::map<std::int64_t, Pending> pending_;  // by bundle

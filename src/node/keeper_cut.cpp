@@ -12,6 +12,8 @@ namespace partita::node {
 
 using State = api::LeaseState;
 
+constexpr auto kRest = std::chrono::seconds(10);  // of a GPU where a cut failed
+
 GpuWork Keeper::work_of(const std::string& uuid, const Cut& cut) {
   GpuWork work;
   const layout::Gpu& after = *gpu(uuid);
@@ -100,6 +102,7 @@ bool Keeper::take_cut_back(const Cut& cut, const Error& error, bool last) {
     }
     if (!again) refuse(bundle, in_context("cutting failed", error));
   }
+  if (error.code == ErrorCode::driver) resting_[cut.before.uuid] = now_ + kRest;
   room_changed_ = true;
   return again;
 }

@@ -1,5 +1,6 @@
 // Handing over what was chosen and cut.
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
 
@@ -7,7 +8,21 @@
 
 namespace partita::node {
 
+namespace {
+
 using State = api::LeaseState;
+
+// What runs in its group is kept to what it has now, which may be elsewhere than before.
+Result<void> confine_anew(Handover& handover, const LeaseRecord& record) {
+  Result<void> confined;
+  for (const pid_t pid : TRY(handover.processes(record.lease.name))) {
+    confined = handover.confine(record, pid);
+    if (confined || ::kill(pid, 0) == 0) return confined;
+  }
+  return {};  // nothing runs in it any more
+}
+
+}  // namespace
 
 Result<void> Keeper::grant_all() {
   std::set<std::int64_t> bundles;
@@ -23,7 +38,7 @@ void Keeper::grant_bundle(std::int64_t bundle) {
   for (LeaseRecord* record : members) {
     if (record->lease.state != State::cutting && record->lease.state != State::granting) continue;
     auto granted = grant(*record);
-    if (granted) continue;
+    if (granted || stays(*record, granted.error())) continue;
     for (LeaseRecord* member : members) {
       (void)handover_.take(*member);
       unpin(*member);
@@ -37,10 +52,24 @@ void Keeper::grant_bundle(std::int64_t bundle) {
     refuse(bundle, error);
     // A lease that was to change is handed over as it was; if that fails, too, its end says so.
     if (LeaseRecord* const back = book_.find(bundle); back != nullptr && back->lease.state == State::granting)
-      if (auto restored = grant(*back); !restored) end(*back, restored.error().message);
+      if (auto restored = grant(*back); !restored && !stays(*back, restored.error()))
+        end(*back, restored.error().message);
     return;
   }
   for (LeaseRecord* member : members) member->bundle = member->lease.id;  // from here on each is one by itself
+}
+
+// What a lease had before is its own while the driver fails for a moment: the next group hands it over.
+bool Keeper::stays(LeaseRecord& record, const Error& error) {
+  const auto pending = pending_.find(record.bundle);
+  const bool changes = pending != pending_.end() && pending->second.before;
+  if (error.code != ErrorCode::driver || !record.lease.granted || !record.place || changes) return false;
+  // What is not there yet is no hindrance to what makes it.
+  const bool to_be_cut =
+      !record.place->whole_gpu && partition(record) == nullptr && unfinished_.contains(record.place->gpu);
+  record.lease.state = to_be_cut ? State::cutting : State::granting;
+  changed(record);
+  return true;
 }
 
 Result<void> Keeper::grant(LeaseRecord& record) {
@@ -50,6 +79,7 @@ Result<void> Keeper::grant(LeaseRecord& record) {
   if (there == nullptr) return fail(ErrorCode::driver, fmt::format("{} is lost", place->gpu));
   record.lease.grant = TRY(handover_.grant_of(*there, *place));
   TRY_VOID(handover_.give(record));
+  if (record.lease.granted) TRY_VOID(confine_anew(handover_, record));
   record.lease.state = State::active;
   record.told = true;
   if (!record.lease.granted) {

@@ -58,6 +58,8 @@ Result<lease::Constraints> Keeper::constraints_of(const LeaseRecord& record) {
   lease::Constraints constraints;
   const api::Requirement& wanted = record.lease.requirement;
   for (const auto& [gpu, error] : unfinished_) constraints.closed_gpus.push_back(gpu);
+  if (record.told && !pending_.contains(record.bundle))
+    for (std::string& gpu : resting()) constraints.closed_gpus.push_back(std::move(gpu));
   const auto beside = [&](const LeaseRecord& other) {
     if (!other.place || other.lease.id == record.lease.id) return;
     if (wanted.exclusive_gpu) constraints.occupied_gpus.push_back(other.place->gpu);
@@ -122,10 +124,12 @@ void Keeper::refuse(std::int64_t bundle, const Error& error) {
   const bool asked_now = pending.call != nullptr && !pending.call->error;
   const bool told = !members.empty() && members[0]->told;
   const bool no_wait = asked_now && pending.call->request != nullptr && pending.call->request->no_wait;
-  // Something that is in use now will not be for ever.
-  const bool only_full = error.code == ErrorCode::no_space || error.code == ErrorCode::busy;
+  // Something that is in use now will not be for ever. Who waits outlives all that can change: drivers that fail, GPUs
+  // that are lost, modes that are off; not the end of the lease that it has to be beside.
+  bool waits_on = error.code == ErrorCode::no_space || error.code == ErrorCode::busy;
+  waits_on |= told && pending.call == nullptr && constraints_of(*members[0]).has_value();
   const bool resizes = pending.before && pending.before->lease.state != State::parked;
-  if (only_full && queues_ && !no_wait && !resizes) {
+  if (waits_on && queues_ && !no_wait && !resizes) {
     for (LeaseRecord* record : members) {
       if (record->told && record->lease.cause == error.message) continue;
       if (!record->told) event("lease.waiting", record->lease.name, error.message);
@@ -149,6 +153,13 @@ void Keeper::refuse(std::int64_t bundle, const Error& error) {
     if (record->stored) dropped_.push_back(record->lease.id);
     (void)book_.take(record->lease.id);
   }
+}
+
+std::vector<std::string> Keeper::resting() const {
+  std::vector<std::string> gpus;
+  for (const auto& [gpu, until] : resting_)
+    if (now_ < until) gpus.push_back(gpu);
+  return gpus;
 }
 
 // A lease that was to change is as it was.

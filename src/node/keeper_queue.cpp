@@ -109,11 +109,14 @@ void Keeper::plan_rest(const std::vector<std::int64_t>& turns, bool only_new) {
   }
 }
 
-// GPUs in the middle of an operation take nobody.
+// GPUs in the middle of an operation take nobody; those where a cut just failed rest.
 layout::NodeState Keeper::usable() const {
   layout::NodeState state = state_;
   for (layout::Gpu& there : state.gpus)
     if (unfinished_.contains(there.uuid)) there.fault = "unfinished";
+  for (const std::string& uuid : resting())
+    for (layout::Gpu& there : state.gpus)
+      if (there.uuid == uuid) there.fault = "resting";
   return state;
 }
 

@@ -22,16 +22,6 @@ std::string place_text(const layout::Gpu& gpu, const LeasePlace& place) {
   return fmt::format("{} on GPU {}", layout::name_at(*gpu.board, *index, place.instance.start), gpu.index);
 }
 
-// What runs in its group is kept to what it has now, which may be elsewhere than before.
-Result<void> confine_anew(Handover& handover, const LeaseRecord& record) {
-  Result<void> confined;
-  for (const pid_t pid : TRY(handover.processes(record.lease.name))) {
-    confined = handover.confine(record, pid);
-    if (confined || ::kill(pid, 0) == 0) return confined;
-  }
-  return {};  // nothing runs in it any more
-}
-
 }  // namespace
 
 Result<Recovered> Keeper::open(Progress& progress) {
@@ -74,7 +64,8 @@ std::optional<std::string> Keeper::gone(const LeaseRecord& record) {
   const layout::Gpu* const there = gpu(place.gpu);
   if (there == nullptr) return fmt::format("{} is lost", place.gpu);
   if (there->fault && is_for_good(*there->fault)) return fmt::format("GPU {} {}", there->index, *there->fault);
-  if (there->fault) return std::nullopt;  // it cannot be told now
+  if (there->fault) return std::nullopt;                     // it cannot be told now
+  if (unfinished_.contains(place.gpu)) return std::nullopt;  // it may come again
   if (place.whole_gpu) {
     if (!there->mode || !there->mode->current) return std::nullopt;
     return fmt::format("MIG mode of GPU {} was turned on by someone else", there->index);
@@ -128,9 +119,8 @@ Result<void> Keeper::reconcile(bool new_epoch) {
   if (!lost.empty()) TRY_VOID(cut_again(lost));
   for (const std::int64_t id : ids)
     if (LeaseRecord* const record = book_.find(id); record != nullptr && record->lease.state == State::granting) {
-      auto granted = grant(*record);
-      if (granted) granted = confine_anew(handover_, *record);
-      if (!granted) end(*record, granted.error().message);
+      const auto granted = grant(*record);
+      if (!granted && !stays(*record, granted.error())) end(*record, granted.error().message);
     }
   context_.leased = book_.places(now_);
   state_ = TRY(read_node(context_));
@@ -152,6 +142,11 @@ void Keeper::reconcile_lease(LeaseRecord& record, bool new_epoch, std::vector<st
     record.lease.state = State::waiting;
     return changed(record);
   }
+  if (record.lease.state == State::cutting && !record.lease.granted && unfinished_.contains(record.place->gpu)) {
+    record.place.reset();
+    record.lease.state = State::waiting;
+    return changed(record);
+  }
   const auto why = gone(record);
   if (record.lease.state == State::releasing) {
     record.ending = record.lease.cause;
@@ -162,7 +157,9 @@ void Keeper::reconcile_lease(LeaseRecord& record, bool new_epoch, std::vector<st
     return;
   }
   if (!why) {
-    record.lease.state = State::granting;  // everything is handed over anew
+    const bool there =
+        record.place->whole_gpu || partition(record) != nullptr || !unfinished_.contains(record.place->gpu);
+    record.lease.state = there ? State::granting : State::cutting;  // everything is handed over anew
     return changed(record);
   }
   const layout::Gpu* const there = gpu(record.place->gpu);
@@ -208,6 +205,25 @@ Result<void> Keeper::cut_again(const std::vector<std::int64_t>& lost) {
   return place_lost(lost);
 }
 
+// A GPU is out of the middle of its operation: what leases had there and did not come again is cut again.
+Result<void> Keeper::recut_settled(const std::map<std::string, Error>& were_unfinished) {
+  context_.leased = book_.places(now_);
+  state_ = TRY(read_node(context_));
+  for (const auto& [uuid, error] : were_unfinished)
+    if (!unfinished_.contains(uuid)) resting_.erase(uuid);  // the driver does it again
+  std::vector<std::int64_t> lost;
+  for (auto& [id, record] : book_.live()) {
+    if (!record.place || record.place->whole_gpu || !were_unfinished.contains(record.place->gpu)) continue;
+    const layout::Gpu* const there = gpu(record.place->gpu);
+    if (there == nullptr || there->fault || unfinished_.contains(there->uuid)) continue;
+    if (!holds_partition(record.lease.state) || record.lease.state == State::releasing || !gone(record)) continue;
+    record.lease.state = State::cutting;
+    changed(record);
+    lost.push_back(id);
+  }
+  return lost.empty() ? Result<void>() : cut_again(lost);
+}
+
 // Those without a place go anywhere; without a queue those for which there is none end.
 Result<void> Keeper::place_lost(const std::vector<std::int64_t>& lost) {
   for (const std::int64_t id : lost) {
@@ -216,7 +232,7 @@ Result<void> Keeper::place_lost(const std::vector<std::int64_t>& lost) {
     record->bundle = id;
     const std::string why = record->lease.cause;
     if (auto placed = place(id); !placed) {
-      if (queues_ && placed.error().code == ErrorCode::no_space) continue;
+      if (queues_ && constraints_of(*record)) continue;
       record->lease.cause_details = {placed.error().message};
       end(*record, why);
       continue;
@@ -234,6 +250,7 @@ Result<void> Keeper::place_lost(const std::vector<std::int64_t>& lost) {
 }
 
 Result<void> Keeper::cut_same(const std::string& uuid, const std::vector<LeaseRecord*>& records) {
+  if (const auto found = unfinished_.find(uuid); found != unfinished_.end()) return std::unexpected(found->second);
   const layout::Gpu& there = *gpu(uuid);
   std::vector<InstanceRecord> instances = record_of(there).instances.value_or(std::vector<InstanceRecord>{});
   for (const LeaseRecord* record : records)
@@ -261,7 +278,7 @@ Result<void> Keeper::cut_same(const std::string& uuid, const std::vector<LeaseRe
 Result<void> Keeper::remove_leftovers() {
   std::set<std::string, std::less<>> live;
   for (const auto& [id, record] : book_.live())
-    if (record.lease.state == State::active) live.insert(record.lease.name);
+    if (record.lease.state == State::active || record.lease.state == State::granting) live.insert(record.lease.name);
   for (const std::string& name : TRY(handover_.remove_files_but(live)))
     event("foreign", name, "a CDI file without a lease was removed");
   for (const auto& [id, record] : book_.live())
