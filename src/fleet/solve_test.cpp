@@ -194,7 +194,7 @@ int profile(const std::string& name) {
   return -1;
 }
 
-Demand wanted(std::vector<std::pair<std::string, int>> counts) {
+Demand wanted(const std::vector<std::pair<std::string, int>>& counts) {
   Demand out;
   for (const auto& [name, n] : counts) out.wants.push_back({name, static_cast<double>(n), {{0, profile(name)}}});
   return out;

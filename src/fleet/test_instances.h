@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -43,11 +44,10 @@ class PythonRandom {
     return (static_cast<double>(a) * 67108864.0 + static_cast<double>(b)) / 9007199254740992.0;
   }
 
-  std::size_t below(std::size_t n) {  // randrange(n), choice of n
-    int bits = 0;
-    while ((n >> bits) != 0) ++bits;
-    std::size_t r = n;
-    while (r >= n) r = word() >> (32 - bits);
+  std::size_t below(std::size_t n) {     // randrange(n), choice of n
+    const int bits = std::bit_width(n);  // 1 to 32
+    std::uint64_t r = n;
+    while (r >= n) r = static_cast<std::uint64_t>(word()) >> (32 - bits);
     return r;
   }
 

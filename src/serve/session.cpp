@@ -140,8 +140,8 @@ Response Session::answer(const Request& request, const Peer& peer) {
     constexpr int kUnprocessable = 422;
     const bool other = before.error().code == ErrorCode::invalid;
     out = problem(before.error(), other ? std::optional(kUnprocessable) : std::nullopt);
-  } else if (before->has_value()) {
-    out = *std::move(*before);
+  } else if (std::optional<Response>& earlier = *before; earlier) {
+    out = *std::move(earlier);
     out.headers.emplace_back("Idempotent-Replayed", "true");
   } else {
     out = run(request, peer);
