@@ -261,12 +261,6 @@ std::string Checker::may_end(const Promise& promise, const api::Lease& ended) co
   if (promise.lease.requirement.same_gpu_as &&
       cause.find("has a partition: nothing can be on its GPU") != std::string::npos)
     return "the lease beside it is gone";
-  if (promise.lease.requirement.gpu && !promise.lost.empty() && cause.find("is that GPU") != std::string::npos)
-    return "the GPU that it asks for was lost";
-  if ((promise.rebooted || !promise.lost.empty()) && cause == "no GPU that is asked for has MIG")
-    return "no GPU has MIG after a reboot";
-  if (promise.faulted && (cause.find("failed") != std::string::npos || cause.find("is not there") != std::string::npos))
-    return "the driver refused";
   if (promise.rebooted && cause.find("destroyed by") != std::string::npos) return "lost in a reboot";
   return "";
 }

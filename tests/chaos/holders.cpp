@@ -235,6 +235,9 @@ void Holders::refused(const Asked& asked, const Error& error) {
   if (error.code == ErrorCode::internal)
     violation(asked.ask.verb + " " + asked.ask.name + ": internal: " + error.message);
   const auto found = promises_.find(asked.ask.name);
+  // Cut in its own room and rolled back: nothing ran there, and what came again is another instance.
+  if (asked.ask.verb == "resize" && found != promises_.end() && error.code == ErrorCode::driver)
+    found->second.serial = 0;
   // A release that was refused is no reason to end.
   if (asked.ask.verb == "release" && found != promises_.end() && found->second.lease.state != State::releasing)
     found->second.release_asked = false;
