@@ -236,7 +236,7 @@ void Holders::refused(const Asked& asked, const Error& error) {
     violation(asked.ask.verb + " " + asked.ask.name + ": internal: " + error.message);
   const auto found = promises_.find(asked.ask.name);
   // Cut in its own room and rolled back: nothing ran there, and what came again is another instance.
-  if (asked.ask.verb == "resize" && found != promises_.end() && error.code == ErrorCode::driver)
+  if (asked.ask.verb == "resize" && found != promises_.end() && (found->second.faulted || faults_))
     found->second.serial = 0;
   // A release that was refused is no reason to end.
   if (asked.ask.verb == "release" && found != promises_.end() && found->second.lease.state != State::releasing)
@@ -270,7 +270,7 @@ void Holders::check_handed_over(const api::Lease& lease) {
   if (!lease.grant || lease.grant->devices.empty())
     return violation("lease " + lease.name + " is active without a device");
   for (const api::GrantedDevice& device : lease.grant->devices) {
-    if (!device.start) continue;
+    if (!device.start || evidence_.lost(device.gpu_index)) continue;  // lost since it was answered
     const auto seen = evidence_.at(device.gpu, *device.start);
     if (!seen || !seen->is_called(device.profile)) {
       violation("lease " + lease.name + " was given " + device.profile + "@" + std::to_string(*device.start) + " on " +
