@@ -101,8 +101,7 @@ std::string device_lines(const Look& look, const api::GrantedDevice& device) {
   return out + line(look, "CDI name", device.cdi);
 }
 
-std::string use_lines(const Look& look, const api::Lease& lease, const std::string& command) {
-  const auto& grant = *lease.grant;
+std::string use_lines(const Look& look, const api::Lease& lease, const api::Grant& grant, const std::string& command) {
   std::string out = line(look, "a program", command + " run --lease " + lease.name + " -- CMD");
   std::string devices;
   for (const auto& device : grant.devices)
@@ -144,7 +143,8 @@ std::string draw_lease(const Look& look, const api::Lease& lease, Time now, cons
   }
   for (const auto& device : lease.grant->devices) out += device_lines(look, device);
   out += line(look, "CUDA_VISIBLE_DEVICES", lease.grant->cuda_visible_devices);
-  return lease.state == State::active ? out + use_lines(look, lease, command) : out;
+  if (lease.state == State::active && lease.grant) out += use_lines(look, lease, *lease.grant, command);
+  return out;
 }
 
 std::string draw_leases(const Look& look, const std::vector<api::Lease>& leases, Time now) {

@@ -61,8 +61,9 @@ Result<NodePlace> real_place() {
   return out;
 }
 
+constexpr auto kHeldMemory = mib(64);  // what a process of a lease has on its device
+
 Result<NodePlace> emulated_place(catalog::Catalog& catalog, const std::string& argument) {
-  constexpr auto kHeldMemory = mib(64);  // what a process of a lease has on its device
   auto emulated = TRY(emulator::start(catalog, argument));
   setenv("PARTITA_EMULATED_NODE", emulated.folder.c_str(), 1);
   NodePlace out;
