@@ -143,7 +143,8 @@ Result<std::vector<std::pair<std::string, std::string>>> emulated_environment(co
 std::string command_words(const Parsed& parsed, const Session& session) {
   const auto typed = [&](std::string_view key) { return parsed.flag(key) && !parsed.from_environment.contains(key); };
   if (session.emulated && typed("emulate")) return "partita --emulate " + session.emulated->name;
-  if (!session.emulated && typed("server")) return "partita --server " + *parsed.text("server");
+  const auto server = parsed.text("server");
+  if (!session.emulated && typed("server") && server) return "partita --server " + *server;
   return "partita";
 }
 

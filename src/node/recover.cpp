@@ -127,6 +127,16 @@ struct Settled {
   std::vector<Unfinished> unfinished;
 };
 
+// Neither way is open now: the next try begins with the same one, so that what failed is still rolled back.
+Result<void> keep_direction(Context& context, const Operation& operation) {
+  for (Operation& left : TRY(context.ledger.open_operations())) {
+    if (left.id != operation.id || left.forward == operation.forward) continue;
+    left.forward = operation.forward;
+    TRY_VOID(context.ledger.replan(left, {}));
+  }
+  return {};
+}
+
 // The way it was going, else the other one.
 Result<Settled> settle_either_way(Context& context, const Operation& operation) {
   auto first = settle(context, operation, operation.forward);
@@ -136,6 +146,7 @@ Result<Settled> settle_either_way(Context& context, const Operation& operation) 
     if (again.id != operation.id) continue;
     auto second = settle(context, std::move(again), !operation.forward);
     if (second) return Settled{!operation.forward, std::move(*second)};
+    TRY_VOID(keep_direction(context, operation));
     Settled none;
     const Error error = both(first.error(), second.error(), operation.forward);
     for (const OperationGpu& gpu : operation.gpus) none.unfinished.push_back({operation.id, gpu.gpu, error});
