@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
 #include <iostream>
 #include <thread>
@@ -166,11 +167,15 @@ TEST(Measure, EndlessCommandsAreEnded) {
   pid_t child = 0;
   std::ifstream(file) >> child;
   ASSERT_GT(child, 0);
-  // Gone, or a zombie that nobody has waited for yet.
-  std::ifstream status("/proc/" + std::to_string(child) + "/stat");
-  std::string pid, name, state;
-  status >> pid >> name >> state;
-  EXPECT_TRUE(state.empty() || state == "Z" || state == "X") << state;
+  // Gone, or a zombie that nobody has waited for yet. A signal ends a process when it runs next, not at once.
+  const auto ended = [&] {
+    std::ifstream status("/proc/" + std::to_string(child) + "/stat");
+    std::string pid, name, state;
+    status >> pid >> name >> state;
+    return state.empty() || state == "Z" || state == "X";
+  };
+  for (int tries = 0; tries < 500 && !ended(); ++tries) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(ended()) << child;
 }
 
 TEST(Measure, WrongCallsAreRefused) {
