@@ -14,6 +14,7 @@
 #include "node/check.h"
 #include "node/doctor.h"
 #include "node/keeper.h"
+#include "node/lease_verbs.h"
 #include "node/ledger.h"
 #include "node/lock.h"
 #include "node/paths.h"
@@ -38,7 +39,7 @@ struct Task {
   std::binary_semaphore done{0};
 };
 
-class Daemon final : public DaemonNode {
+class Daemon final : public LeaseVerbs<DaemonNode> {
  public:
   Daemon(driver::Driver driver, driver::Driver reader, Lock lock, Ledger ledger, const Clock& clock, Options options)
       : lock_(std::move(lock)),
@@ -87,39 +88,7 @@ class Daemon final : public DaemonNode {
     return answer;
   }
 
-  Result<std::vector<api::Lease>> lease(const api::LeaseRequest& request) override {
-    LeaseCall call;
-    call.request = &request;
-    return serve(call);
-  }
   Result<std::vector<api::Lease>> leases(const api::LeaseQuery& query) override { return published_.leases(query); }
-  Result<api::Lease> release(const api::LeaseChange& change) override {
-    LeaseCall call = change_call(LeaseCall::Verb::release, change);
-    return serve_one(call);
-  }
-  Result<api::Lease> renew(const api::LeaseChange& change, std::optional<milliseconds> duration) override {
-    LeaseCall call = change_call(LeaseCall::Verb::renew, change);
-    call.duration = duration;
-    return serve_one(call);
-  }
-  Result<api::Lease> resize(const api::LeaseChange& change, const api::Requirement& requirement) override {
-    LeaseCall call = change_call(LeaseCall::Verb::resize, change);
-    call.requirement = &requirement;
-    return serve_one(call);
-  }
-  Result<api::Lease> park(const api::LeaseChange& change) override {
-    LeaseCall call = change_call(LeaseCall::Verb::park, change);
-    return serve_one(call);
-  }
-  Result<api::Lease> unpark(const api::LeaseChange& change) override {
-    LeaseCall call = change_call(LeaseCall::Verb::unpark, change);
-    return serve_one(call);
-  }
-  Result<api::Lease> attach(const api::LeaseChange& change, const api::ProcessId& process) override {
-    LeaseCall call = change_call(LeaseCall::Verb::attach, change);
-    call.process = process;
-    return serve_one(call);
-  }
   Result<std::vector<api::Event>> events(const api::EventQuery& query) override { return published_.events(query); }
   Result<api::PolicyAnswer> policy(const api::Caller& caller) override {
     api::PolicyAnswer answer;
@@ -134,22 +103,11 @@ class Daemon final : public DaemonNode {
   }
 
  private:
-  static LeaseCall change_call(LeaseCall::Verb verb, const api::LeaseChange& change) {
-    LeaseCall call;
-    call.verb = verb;
-    call.change = &change;
-    return call;
-  }
-  Result<std::vector<api::Lease>> serve(LeaseCall& call) {
+  Result<std::vector<api::Lease>> serve(LeaseCall& call, const api::Caller& /*caller*/) override {
     Task task;
     task.call = &call;
     wait_for(task);
     return call.take();
-  }
-  Result<api::Lease> serve_one(LeaseCall& call) {
-    std::vector<api::Lease> leases = TRY(serve(call));
-    if (leases.empty()) return fail(ErrorCode::internal, "no lease was answered");
-    return std::move(leases.front());
   }
   void run(std::function<void(Keeper&)> work) {
     Task task;

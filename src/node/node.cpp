@@ -9,6 +9,7 @@
 #include "node/check.h"
 #include "node/doctor.h"
 #include "node/keeper.h"
+#include "node/lease_verbs.h"
 #include "node/ledger.h"
 #include "node/lock.h"
 #include "node/paths.h"
@@ -21,7 +22,7 @@ namespace {
 constexpr std::chrono::milliseconds kFirstPause(5), kLongestPause(200);
 constexpr std::chrono::seconds kKilledWithin(2);  // a process ends soon after SIGKILL, or hangs in the kernel
 
-class LocalNode final : public api::Node {
+class LocalNode final : public LeaseVerbs<api::Node> {
  public:
   LocalNode(driver::Driver driver, const Clock& clock, Options options)
       : driver_(std::move(driver)), clock_(clock), options_(std::move(options)) {}
@@ -46,12 +47,6 @@ class LocalNode final : public api::Node {
     return operating.end(std::move(answer));
   }
 
-  Result<std::vector<api::Lease>> lease(const api::LeaseRequest& request) override {
-    TRY_VOID(may_change(request.caller));
-    LeaseCall call;
-    call.request = &request;
-    return serve(call);
-  }
   Result<std::vector<api::Lease>> leases(const api::LeaseQuery& query) override {
     if (!has_ledger()) return std::vector<api::Lease>{};
     Ledger ledger = TRY(Ledger::open(ledger_file(options_), Database::Access::read));
@@ -73,32 +68,22 @@ class LocalNode final : public api::Node {
     }
     return result;
   }
+  // Nobody else would end what does not end by itself. The lock is free meanwhile.
   Result<api::Lease> release(const api::LeaseChange& change) override {
-    TRY_VOID(may_change(change.caller));
-    return release_and_wait(change);
-  }
-  Result<api::Lease> renew(const api::LeaseChange& change, std::optional<std::chrono::milliseconds> duration) override {
-    LeaseCall call = change_call(LeaseCall::Verb::renew, change);
-    call.duration = duration;
-    return serve_one(call);
-  }
-  Result<api::Lease> resize(const api::LeaseChange& change, const api::Requirement& requirement) override {
-    LeaseCall call = change_call(LeaseCall::Verb::resize, change);
-    call.requirement = &requirement;
-    return serve_one(call);
-  }
-  Result<api::Lease> park(const api::LeaseChange& change) override {
-    LeaseCall call = change_call(LeaseCall::Verb::park, change);
-    return serve_one(call);
-  }
-  Result<api::Lease> unpark(const api::LeaseChange& change) override {
-    LeaseCall call = change_call(LeaseCall::Verb::unpark, change);
-    return serve_one(call);
-  }
-  Result<api::Lease> attach(const api::LeaseChange& change, const api::ProcessId& process) override {
-    LeaseCall call = change_call(LeaseCall::Verb::attach, change);
-    call.process = process;
-    return serve_one(call);
+    const auto end = std::chrono::steady_clock::now() + change.grace;
+    api::LeaseChange next = change;
+    api::Lease lease = TRY(LeaseVerbs::release(change));
+    for (auto pause = kFirstPause; lease.state == api::LeaseState::releasing;
+         pause = std::min(pause * 2, kLongestPause)) {
+      const auto now = std::chrono::steady_clock::now();
+      if (now >= end + kKilledWithin) break;
+      if (now >= end) next.grace = std::chrono::milliseconds(0);
+      std::this_thread::sleep_for(pause);
+      auto released = LeaseVerbs::release(next);
+      const bool ended = !released && released.error().code == ErrorCode::not_found;
+      lease = ended ? TRY(ended_lease(lease)) : TRY(std::move(released));
+    }
+    return lease;
   }
   // Nobody else changes the node meanwhile, so there is nothing to wait for.
   Result<std::vector<api::Event>> events(const api::EventQuery& query) override {
@@ -145,45 +130,14 @@ class LocalNode final : public api::Node {
     Recovered recovered;
   };
 
-  Result<std::vector<api::Lease>> serve(LeaseCall& call) {
+  Result<std::vector<api::Lease>> serve(LeaseCall& call, const api::Caller& caller) override {
+    TRY_VOID(may_change(caller));
     SilentProgress silent;
     Operating operating(*this);
     TRY_VOID(operating.begin(false, silent));
     LeaseCall* const calls[] = {&call};
     TRY_VOID(operating.keeper->serve(calls, true));
     return operating.end(call.take());
-  }
-  static LeaseCall change_call(LeaseCall::Verb verb, const api::LeaseChange& change) {
-    LeaseCall call;
-    call.verb = verb;
-    call.change = &change;
-    return call;
-  }
-  Result<api::Lease> serve_one(LeaseCall& call) {
-    TRY_VOID(may_change(call.change->caller));
-    std::vector<api::Lease> leases = TRY(serve(call));
-    if (leases.empty()) return fail(ErrorCode::internal, "no lease was answered");
-    return std::move(leases.front());
-  }
-
-  // Nobody else would end what does not end by itself. The lock is free meanwhile.
-  Result<api::Lease> release_and_wait(const api::LeaseChange& change) {
-    const auto end = std::chrono::steady_clock::now() + change.grace;
-    api::LeaseChange next = change;
-    LeaseCall first = change_call(LeaseCall::Verb::release, change);
-    api::Lease lease = TRY(serve_one(first));
-    for (auto pause = kFirstPause; lease.state == api::LeaseState::releasing;
-         pause = std::min(pause * 2, kLongestPause)) {
-      const auto now = std::chrono::steady_clock::now();
-      if (now >= end + kKilledWithin) break;
-      if (now >= end) next.grace = std::chrono::milliseconds(0);
-      std::this_thread::sleep_for(pause);
-      LeaseCall again = change_call(LeaseCall::Verb::release, next);
-      auto released = serve_one(again);
-      const bool ended = !released && released.error().code == ErrorCode::not_found;
-      lease = ended ? TRY(ended_lease(lease)) : TRY(std::move(released));
-    }
-    return lease;
   }
   // It ended before it was asked again.
   Result<api::Lease> ended_lease(const api::Lease& lease) {
