@@ -1,0 +1,145 @@
+#include "fleet/policy_tune.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <random>
+#include <string>
+
+namespace partita::fleet {
+
+namespace {
+
+struct Sampled {
+  Potential weights;
+  double score = 0;
+};
+
+class Tuner {
+ public:
+  Tuner(const GpuStates& states, const Features& features, const TuneCases& cases, const TuneOptions& options)
+      : states_(states), cases_(cases), options_(options), table_(states, features), random_(options.seed) {
+    mean_ = options.start ? options.start->weights : guess(features);
+    spread_.assign(mean_.size(), options.spread);
+  }
+
+  Tuned run() {
+    Tuned out;
+    for (int g = 0; g < options_.generations && !stopped(); ++g) {
+      draw_traces(g);
+      auto samples = generation();
+      if (samples.empty()) break;
+      std::ranges::stable_sort(samples, std::greater<>(), &Sampled::score);
+      learn(samples);
+      out.score = samples.front().score;
+      out.generations = g + 1;
+      if (options_.progress) options_.progress(g + 1, out.score);
+    }
+    out.weights.weights = mean_;
+    return out;
+  }
+
+ private:
+  bool stopped() const { return options_.stop && options_.stop(); }
+
+  static std::vector<double> guess(const Features& features) {
+    std::vector<double> out;
+    for (const auto& name : features.names())
+      out.push_back(name.starts_with("free ") && name.find(' ', 5) == std::string::npos ? 2 : 0);
+    return out;
+  }
+
+  void draw_traces(int generation) {
+    traces_.clear();
+    const bool late = generation >= options_.generations * 2 / 3;
+    for (const auto& mix : cases_.mixes)
+      traces_.push_back(make_trace(states_, mix, options_.requests * (late ? 2 : 1), random_()));
+  }
+
+  double normal() {
+    const auto uniform = [&] { return static_cast<double>((random_() >> 11) + 1) * 0x1p-53; };  // (0, 1]
+    const double radius = std::sqrt(-2 * std::log(uniform()));
+    return radius * std::cos(2 * std::numbers::pi * uniform());
+  }
+
+  // The mean itself takes part: what is good already is not lost.
+  std::vector<Sampled> generation() {
+    std::vector<Sampled> out;
+    for (int s = 0; s < options_.samples && !stopped(); ++s) {
+      Sampled one{{mean_}, 0};
+      if (s > 0)
+        for (std::size_t i = 0; i < mean_.size(); ++i) one.weights.weights[i] += spread_[i] * normal();
+      one.score = score(one.weights);
+      out.push_back(std::move(one));
+    }
+    return out;
+  }
+
+  double score(const Potential& weights) const {
+    const Scores scores(states_, table_.potentials(weights));
+    double sum = 0;
+    for (std::size_t i = 0; i < traces_.size(); ++i) sum += served(scores, traces_[i], cases_.mixes[i].gpus, 0);
+    for (const auto& given : cases_.traces) sum += served(scores, given.trace, given.gpus, given.patience);
+    return sum / static_cast<double>(traces_.size() + cases_.traces.size());
+  }
+
+  double served(const Scores& scores, const std::vector<Request>& trace, std::uint32_t gpus, double patience) const {
+    RunOptions options;
+    options.gpus = gpus;
+    options.patience = patience;
+    constexpr std::size_t kWarmUp = 10;  // the fleet fills
+    if (!trace.empty() && patience <= 0) options.from = trace[trace.size() / kWarmUp].arrival;
+    return accepted(states_, fleet::run(states_, scores, trace, options));
+  }
+
+  void learn(const std::vector<Sampled>& sorted) {
+    const auto best = std::max<std::size_t>(1, sorted.size() / 4);
+    const auto count = static_cast<double>(best);
+    for (std::size_t i = 0; i < mean_.size(); ++i) {
+      double sum = 0;
+      double squares = 0;
+      for (std::size_t s = 0; s < best; ++s) {
+        sum += sorted[s].weights.weights[i];
+        const double off = sorted[s].weights.weights[i] - mean_[i];
+        squares += off * off;
+      }
+      mean_[i] = sum / count;
+      constexpr double kKeep = 0.7;  // of the spread, per generation: it shrinks slowly
+      constexpr double kLeast = 0.02;
+      spread_[i] = std::max(kLeast, std::sqrt((kKeep * spread_[i] * spread_[i]) + ((1 - kKeep) * squares / count)));
+    }
+  }
+
+  const GpuStates& states_;
+  const TuneCases& cases_;
+  const TuneOptions& options_;
+  FeatureTable table_;
+  std::mt19937_64 random_;
+  std::vector<double> mean_, spread_;
+  std::vector<std::vector<Request>> traces_;  // of this generation, per mix
+};
+
+}  // namespace
+
+Tuned tune(const GpuStates& states, const Features& features, const TuneCases& cases, const TuneOptions& options) {
+  return Tuner(states, features, cases, options).run();
+}
+
+double accepted(const GpuStates& states, const RunResult& result) {
+  double asked = 0;
+  double got = 0;
+  double slices_asked = 0;
+  double slices_got = 0;
+  for (std::size_t p = 0; p < result.profiles.size(); ++p) {
+    const auto& served = result.profiles[p];
+    asked += static_cast<double>(served.asked);
+    got += static_cast<double>(served.accepted);
+    slices_asked += static_cast<double>(served.asked) * states.memory_of(p);
+    slices_got += static_cast<double>(served.accepted) * states.memory_of(p);
+  }
+  return asked > 0 ? (got / asked + slices_got / slices_asked) / 2 : 0;
+}
+
+}  // namespace partita::fleet
