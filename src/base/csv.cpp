@@ -90,6 +90,9 @@ class Reader {
 };
 
 Result<void> check_columns(const CsvTable& table, int line) {
+  constexpr std::size_t kMost = 4096;
+  if (table.columns.size() > kMost)
+    return fail(ErrorCode::invalid, fmt::format("{}:{}: more than {} columns", table.file, line, kMost));
   for (auto name = table.columns.begin(); name != table.columns.end(); ++name)
     if (std::find(table.columns.begin(), name, *name) != name)
       return fail(ErrorCode::invalid, fmt::format("{}:{}: column {} is there twice", table.file, line, quote(*name)));
@@ -122,13 +125,16 @@ Result<std::optional<double>> CsvTable::number(std::size_t row, std::size_t colu
   return value;
 }
 
-Result<CsvTable> parse_csv(std::string_view text, std::string file, std::size_t max_rows) {
-  CsvTable table;
-  table.file = std::move(file);
+namespace {
+
+// Fills `table.columns`, then calls `row` with each row and its line.
+template <class Row>
+Result<void> read_rows(std::string_view text, CsvTable& table, std::size_t max_rows, const Row& row) {
   if (const auto line = line_of_bad_utf8(text))
     return fail(ErrorCode::invalid, fmt::format("{}:{}: not UTF-8 text", table.file, *line));
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   Reader reader(text, table.file);
+  std::size_t rows = 0;
   while (!reader.done()) {
     const std::string_view whole = reader.peek_line();
     if (whole.empty() || (table.columns.empty() && whole.starts_with('#'))) {
@@ -137,26 +143,50 @@ Result<CsvTable> parse_csv(std::string_view text, std::string file, std::size_t 
       continue;
     }
     const int line = reader.line();
-    std::vector<std::string> row = TRY(reader.row());
+    std::vector<std::string> fields = TRY(reader.row());
     if (table.columns.empty()) {
-      table.columns = std::move(row);
+      table.columns = std::move(fields);
       TRY_VOID(check_columns(table, line));
       continue;
     }
-    if (row.size() != table.columns.size())
+    if (fields.size() != table.columns.size())
       return fail(ErrorCode::invalid,
                   fmt::format("{}:{}: expected {} as in the header, found {}{}", table.file, line,
-                              count_of(table.columns.size(), "field"), row.size(),
+                              count_of(table.columns.size(), "field"), fields.size(),
                               table.columns.size() == 1 ? "; are the cells separated by commas?" : ""));
-    if (table.rows.size() == max_rows)
+    if (rows++ == max_rows)
       return fail(ErrorCode::invalid, fmt::format("{}:{}: more than {} rows", table.file, line, max_rows));
-    table.rows.push_back(std::move(row));
-    table.lines.push_back(line);
+    TRY_VOID(row(std::move(fields), line));
   }
   if (table.columns.empty())
     return fail(ErrorCode::invalid,
                 fmt::format("{}:1: expected a header row with column names, found none", table.file));
+  return {};
+}
+
+}  // namespace
+
+Result<CsvTable> parse_csv(std::string_view text, std::string file, std::size_t max_rows) {
+  CsvTable table;
+  table.file = std::move(file);
+  TRY_VOID(read_rows(text, table, max_rows, [&](std::vector<std::string> fields, int line) -> Result<void> {
+    table.rows.push_back(std::move(fields));
+    table.lines.push_back(line);
+    return {};
+  }));
   return table;
+}
+
+Result<void> visit_csv(std::string_view text, std::string file, const CsvVisitor& visit, std::size_t max_rows) {
+  CsvTable table;
+  table.file = std::move(file);
+  table.rows.resize(1);
+  table.lines.resize(1);
+  return read_rows(text, table, max_rows, [&](std::vector<std::string> fields, int line) -> Result<void> {
+    table.rows.front() = std::move(fields);
+    table.lines.front() = line;
+    return visit(table);
+  });
 }
 
 }  // namespace partita

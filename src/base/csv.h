@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,7 +27,13 @@ struct CsvTable {
   Result<std::optional<double>> number(std::size_t row, std::size_t column) const;
 };
 
-// `invalid` names file and line: rows of the wrong length, open quotes, text that is not UTF-8, more than `max_rows`.
+// `invalid` names file and line: rows of the wrong length, open quotes, text that is not UTF-8, more than `max_rows`,
+// or than 4096 columns.
 Result<CsvTable> parse_csv(std::string_view text, std::string file, std::size_t max_rows = 2'000'000);
+
+// Row by row, for long tables: `visit` gets the table with this row alone. What it returns first as an error ends it.
+using CsvVisitor = std::function<Result<void>(const CsvTable&)>;
+Result<void> visit_csv(std::string_view text, std::string file, const CsvVisitor& visit,
+                       std::size_t max_rows = 2'000'000);
 
 }  // namespace partita

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/text.h"
 #include "base/yaml.h"
 #include "catalog/embedded.h"
 
@@ -58,8 +59,12 @@ Result<Potential> read_weights(std::string_view text, const std::string& file, c
 }
 
 std::string write_weights(const Features& features, const Potential& potential, const std::string& made_by) {
-  std::string out = "version: v1\n";
-  out += fmt::format("made_by: \"{}\"\n", made_by);
+  std::string out = "version: v1\nmade_by: \"";
+  for (const char c : one_line(made_by, 1000)) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  out += "\"\n";
   out += "weights:\n";
   for (std::size_t i = 0; i < features.names().size(); ++i)
     out += fmt::format("  {}: {:.6g}\n", features.names()[i], potential.weights[i]);
