@@ -1,12 +1,16 @@
 # partita_embed(TARGET NAME FOLDER patterns...): compiles the files below a folder that match into a target: one assembler
 # file whose .incbin lines take the bytes as they are, and NAME_table.inc, a C++ array kRows of {path, begin, end}
-# sorted by path (the includer declares EmbeddedRow). Files that are added need no new cmake call (CONFIGURE_DEPENDS);
-# changed ones are taken in again by the next build.
+# sorted by path (the includer declares EmbeddedRow); EXCLUDE REGEX leaves paths out. Files that are added need no new
+# cmake call (CONFIGURE_DEPENDS); changed ones are taken in again by the next build.
 enable_language(ASM)
 
 function(partita_embed target name folder)
-  list(TRANSFORM ARGN PREPEND ${folder}/ OUTPUT_VARIABLE patterns)
+  cmake_parse_arguments(ARG "" "EXCLUDE" "" ${ARGN})
+  list(TRANSFORM ARG_UNPARSED_ARGUMENTS PREPEND ${folder}/ OUTPUT_VARIABLE patterns)
   file(GLOB_RECURSE files RELATIVE ${folder} CONFIGURE_DEPENDS ${patterns})
+  if(ARG_EXCLUDE)
+    list(FILTER files EXCLUDE REGEX "${ARG_EXCLUDE}")
+  endif()
   list(SORT files COMPARE STRING)
   set(assembler "    .section .rodata\n")
   set(externs "")

@@ -22,24 +22,31 @@ template <class Body>
 Return with_profile(const char* function, const void* instance, unsigned profile, Body body) noexcept {
   return on_instance(function, instance, HandleKind::gpu_instance,
                      [&](const Target& target, const Instances& found) -> Return {
-                       if (profile >= kComputeInstanceProfileCount) return kInvalidArgument;
+                       if (profile >= NVML_COMPUTE_INSTANCE_PROFILE_COUNT) return kInvalidArgument;
                        const ComputeProfileSpec* compute = find(profile_of(target, found), profile);
                        return compute == nullptr ? Return{kNotSupported} : body(target, found, *compute);
                      });
 }
 
 // Engines but SMs are shared by all compute instances of a GPU instance.
-ComputeInstanceProfileInfo info_of(const ProfileSpec& profile, const ComputeProfileSpec& compute) {
-  return {to_unsigned(compute.nvml_profile), to_unsigned(compute.slices), to_unsigned(compute.max_instances),
-          to_unsigned(compute.sm),           to_unsigned(profile.copy),   to_unsigned(profile.decoder),
-          to_unsigned(profile.encoder),      to_unsigned(profile.jpeg),   to_unsigned(profile.ofa)};
+template <class Info>
+void fill(Info& info, const ProfileSpec& profile, const ComputeProfileSpec& compute) {
+  info.id = to_unsigned(compute.nvml_profile);
+  info.sliceCount = to_unsigned(compute.slices);
+  info.instanceCount = to_unsigned(compute.max_instances);
+  info.multiprocessorCount = to_unsigned(compute.sm);
+  info.sharedCopyEngineCount = to_unsigned(profile.copy);
+  info.sharedDecoderCount = to_unsigned(profile.decoder);
+  info.sharedEncoderCount = to_unsigned(profile.encoder);
+  info.sharedJpegCount = to_unsigned(profile.jpeg);
+  info.sharedOfaCount = to_unsigned(profile.ofa);
 }
 
-ComputeInstanceHandle handle_of(const Target& target, int gi, int ci, std::uint32_t serial) {
+nvmlComputeInstance_t handle_of(const Target& target, int gi, int ci, std::uint32_t serial) {
   return pack({HandleKind::compute_instance, target.handle.gpu, gi, ci, serial});
 }
 
-Return create(const Target& target, unsigned profile, std::optional<int> start, ComputeInstanceHandle* made) {
+Return create(const Target& target, unsigned profile, std::optional<int> start, nvmlComputeInstance_t* made) {
   if (made == nullptr) return kInvalidArgument;
   ComputeInstanceState state;
   const Handle& gi = target.handle;
@@ -49,54 +56,57 @@ Return create(const Target& target, unsigned profile, std::optional<int> start, 
   return answer;
 }
 
-template <class Info>
-Return instance_info(const char* function, const void* instance, Info* info) noexcept {
+// The first version of the struct ends before the placement.
+Return instance_info(const char* function, const void* instance, nvmlComputeInstanceInfo_t* info,
+                     bool placement) noexcept {
   return on_instance(function, instance, HandleKind::compute_instance,
                      [&](const Target& target, const Instances& found) -> Return {
                        if (info == nullptr) return kInvalidArgument;
                        const InstanceRecord& gi = *found.gpu_instance;
                        info->device = gpu_handle(target.handle.gpu);
-                       info->gpu_instance = pack({HandleKind::gpu_instance, target.handle.gpu, gi.id, 0, gi.serial});
+                       info->gpuInstance = pack({HandleKind::gpu_instance, target.handle.gpu, gi.id, 0, gi.serial});
                        info->id = found.compute->id;
-                       info->profile_id = found.compute->profile;
-                       if constexpr (sizeof(Info) == sizeof(ComputeInstanceInfo)) {
-                         info->placement = {found.compute->start, found.compute->size};
-                       }
+                       info->profileId = found.compute->profile;
+                       if (placement) info->placement = {found.compute->start, found.compute->size};
                        return kSuccess;
                      });
 }
 
 }  // namespace
 
-NVML_EXPORT nvmlGpuInstanceGetComputeInstanceProfileInfo(GpuInstanceHandle instance, unsigned profile,
-                                                         unsigned engine_profile, ComputeInstanceProfileInfo* info) {
+NVML_EXPORT nvmlGpuInstanceGetComputeInstanceProfileInfo(nvmlGpuInstance_t instance, unsigned profile,
+                                                         unsigned engine_profile,
+                                                         nvmlComputeInstanceProfileInfo_t* info) {
   return with_profile(__func__, instance, profile,
                       [&](const Target& target, const Instances& found, const ComputeProfileSpec& compute) -> Return {
                         if (engine_profile != 0 || info == nullptr) return kInvalidArgument;
-                        *info = info_of(profile_of(target, found), compute);
+                        *info = {};
+                        fill(*info, profile_of(target, found), compute);
                         return kSuccess;
                       });
 }
 
-NVML_EXPORT nvmlGpuInstanceGetComputeInstanceProfileInfoV(GpuInstanceHandle instance, unsigned profile,
-                                                          unsigned engine_profile, void* info) {
+// Takes the second and the third version of the struct, told apart by its version field.
+NVML_EXPORT nvmlGpuInstanceGetComputeInstanceProfileInfoV(nvmlGpuInstance_t instance, unsigned profile,
+                                                          unsigned engine_profile,
+                                                          nvmlComputeInstanceProfileInfo_v2_t* info) {
   return with_profile(__func__, instance, profile,
                       [&](const Target& target, const Instances& found, const ComputeProfileSpec& compute) -> Return {
                         if (engine_profile != 0 || info == nullptr) return kInvalidArgument;
-                        const unsigned version = *static_cast<const unsigned*>(info);
+                        const unsigned version = info->version;
                         const ProfileSpec& profile_spec = profile_of(target, found);
                         auto put = [&]<class Info>(Info& to) {
                           to = {};
                           to.version = version;
-                          to.info = info_of(profile_spec, compute);
+                          fill(to, profile_spec, compute);
                           put_text(to.name, "MIG " + compute.name);
                         };
-                        if (version == version_of<ComputeInstanceProfileInfoV2>(2)) {
-                          put(*static_cast<ComputeInstanceProfileInfoV2*>(info));
-                        } else if (version == version_of<ComputeInstanceProfileInfoV3>(3)) {
-                          auto& to = *static_cast<ComputeInstanceProfileInfoV3*>(info);
+                        if (version == nvmlComputeInstanceProfileInfo_v2) {
+                          put(*info);
+                        } else if (version == nvmlComputeInstanceProfileInfo_v3) {
+                          auto& to = *reinterpret_cast<nvmlComputeInstanceProfileInfo_v3_t*>(info);
                           put(to);
-                          to.capabilities = profile_spec.gfx ? kComputeCapabilityGraphics : 0;
+                          to.capabilities = profile_spec.gfx ? NVML_COMPUTE_INSTANCE_PROFILE_CAPS_GFX : 0;
                         } else {
                           return kVersionMismatch;
                         }
@@ -104,7 +114,7 @@ NVML_EXPORT nvmlGpuInstanceGetComputeInstanceProfileInfoV(GpuInstanceHandle inst
                       });
 }
 
-NVML_EXPORT nvmlGpuInstanceGetComputeInstanceRemainingCapacity(GpuInstanceHandle instance, unsigned profile,
+NVML_EXPORT nvmlGpuInstanceGetComputeInstanceRemainingCapacity(nvmlGpuInstance_t instance, unsigned profile,
                                                                unsigned* count) {
   return with_profile(
       __func__, instance, profile,
@@ -116,8 +126,9 @@ NVML_EXPORT nvmlGpuInstanceGetComputeInstanceRemainingCapacity(GpuInstanceHandle
       });
 }
 
-NVML_EXPORT nvmlGpuInstanceGetComputeInstancePossiblePlacements(GpuInstanceHandle instance, unsigned profile,
-                                                                Placement* placements, unsigned* count) {
+NVML_EXPORT nvmlGpuInstanceGetComputeInstancePossiblePlacements(nvmlGpuInstance_t instance, unsigned profile,
+                                                                nvmlComputeInstancePlacement_t* placements,
+                                                                unsigned* count) {
   return with_profile(__func__, instance, profile,
                       [&](const Target&, const Instances&, const ComputeProfileSpec& compute) -> Return {
                         if (count == nullptr) return kInvalidArgument;
@@ -129,15 +140,16 @@ NVML_EXPORT nvmlGpuInstanceGetComputeInstancePossiblePlacements(GpuInstanceHandl
                       });
 }
 
-NVML_EXPORT nvmlGpuInstanceCreateComputeInstance(GpuInstanceHandle instance, unsigned profile,
-                                                 ComputeInstanceHandle* made) {
+NVML_EXPORT nvmlGpuInstanceCreateComputeInstance(nvmlGpuInstance_t instance, unsigned profile,
+                                                 nvmlComputeInstance_t* made) {
   return with_profile(__func__, instance, profile, [&](const Target& target, const Instances&, const auto&) -> Return {
     return create(target, profile, std::nullopt, made);
   });
 }
 
-NVML_EXPORT nvmlGpuInstanceCreateComputeInstanceWithPlacement(GpuInstanceHandle instance, unsigned profile,
-                                                              const Placement* placement, ComputeInstanceHandle* made) {
+NVML_EXPORT nvmlGpuInstanceCreateComputeInstanceWithPlacement(nvmlGpuInstance_t instance, unsigned profile,
+                                                              const nvmlComputeInstancePlacement_t* placement,
+                                                              nvmlComputeInstance_t* made) {
   return with_profile(__func__, instance, profile,
                       [&](const Target& target, const Instances&, const ComputeProfileSpec& compute) -> Return {
                         if (placement == nullptr || placement->start > 255) return kInvalidArgument;
@@ -146,7 +158,7 @@ NVML_EXPORT nvmlGpuInstanceCreateComputeInstanceWithPlacement(GpuInstanceHandle 
                       });
 }
 
-NVML_EXPORT nvmlComputeInstanceDestroy(ComputeInstanceHandle instance) {
+NVML_EXPORT nvmlComputeInstanceDestroy(nvmlComputeInstance_t instance) {
   return on_instance(__func__, instance, HandleKind::compute_instance,
                      [](const Target& target, const Instances& found) -> Return {
                        const Handle& ci = target.handle;
@@ -155,8 +167,8 @@ NVML_EXPORT nvmlComputeInstanceDestroy(ComputeInstanceHandle instance) {
                      });
 }
 
-NVML_EXPORT nvmlGpuInstanceGetComputeInstances(GpuInstanceHandle instance, unsigned profile,
-                                               ComputeInstanceHandle* instances, unsigned* count) {
+NVML_EXPORT nvmlGpuInstanceGetComputeInstances(nvmlGpuInstance_t instance, unsigned profile,
+                                               nvmlComputeInstance_t* instances, unsigned* count) {
   return with_profile(__func__, instance, profile,
                       [&](const Target& target, const Instances& found, const ComputeProfileSpec&) -> Return {
                         if (instances == nullptr || count == nullptr) return kInvalidArgument;
@@ -170,8 +182,8 @@ NVML_EXPORT nvmlGpuInstanceGetComputeInstances(GpuInstanceHandle instance, unsig
                       });
 }
 
-NVML_EXPORT nvmlGpuInstanceGetComputeInstanceById(GpuInstanceHandle instance, unsigned id,
-                                                  ComputeInstanceHandle* made) {
+NVML_EXPORT nvmlGpuInstanceGetComputeInstanceById(nvmlGpuInstance_t instance, unsigned id,
+                                                  nvmlComputeInstance_t* made) {
   return on_instance(__func__, instance, HandleKind::gpu_instance,
                      [&](const Target& target, const Instances& found) -> Return {
                        if (made == nullptr || id >= kMaxComputeInstances) return kInvalidArgument;
@@ -182,9 +194,9 @@ NVML_EXPORT nvmlGpuInstanceGetComputeInstanceById(GpuInstanceHandle instance, un
                      });
 }
 
-NVML_EXPORT nvmlComputeInstanceGetInfo(ComputeInstanceHandle instance, ComputeInstanceInfoV1* info) {
-  return instance_info(__func__, instance, info);
+NVML_EXPORT nvmlComputeInstanceGetInfo(nvmlComputeInstance_t instance, nvmlComputeInstanceInfo_t* info) {
+  return instance_info(__func__, instance, info, false);
 }
-NVML_EXPORT nvmlComputeInstanceGetInfo_v2(ComputeInstanceHandle instance, ComputeInstanceInfo* info) {
-  return instance_info(__func__, instance, info);
+NVML_EXPORT nvmlComputeInstanceGetInfo_v2(nvmlComputeInstance_t instance, nvmlComputeInstanceInfo_t* info) {
+  return instance_info(__func__, instance, info, true);
 }

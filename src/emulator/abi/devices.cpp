@@ -19,13 +19,13 @@ Return device_count(const char* function, unsigned* count) noexcept {
   });
 }
 
-Return give_gpu(const Engine& engine, int gpu, DeviceHandle* device) {
+Return give_gpu(const Engine& engine, int gpu, nvmlDevice_t* device) {
   if (engine.summary(gpu).lost != 0) return kGpuIsLost;
   *device = gpu_handle(gpu);
   return kSuccess;
 }
 
-Return handle_by_index(const char* function, unsigned index, DeviceHandle* device) noexcept {
+Return handle_by_index(const char* function, unsigned index, nvmlDevice_t* device) noexcept {
   return guarded(function, static_cast<int>(index & 0xff), [&](Engine& engine) -> Return {
     if (device == nullptr || index >= engine.spec().gpus.size()) return kInvalidArgument;
     return give_gpu(engine, static_cast<int>(index), device);
@@ -33,14 +33,14 @@ Return handle_by_index(const char* function, unsigned index, DeviceHandle* devic
 }
 
 template <class Matches>
-Return first_gpu(const Engine& engine, DeviceHandle* device, Matches matches) {
+Return first_gpu(const Engine& engine, nvmlDevice_t* device, Matches matches) {
   for (std::size_t i = 0; i < engine.spec().gpus.size(); ++i) {
     if (matches(engine.spec().gpus[i])) return give_gpu(engine, static_cast<int>(i), device);
   }
   return kNotFound;
 }
 
-Return handle_by_pci(const char* function, const char* bus_id, DeviceHandle* device) noexcept {
+Return handle_by_pci(const char* function, const char* bus_id, nvmlDevice_t* device) noexcept {
   return guarded(function, -1, [&](Engine& engine) -> Return {
     if (bus_id == nullptr || device == nullptr) return kInvalidArgument;
     const auto wanted = parse_pci_address(bus_id);
@@ -51,7 +51,7 @@ Return handle_by_pci(const char* function, const char* bus_id, DeviceHandle* dev
 
 // The first compute instance that `matches`, over all GPUs, as a MIG device.
 template <class Matches>
-Return first_mig_device(const Engine& engine, DeviceHandle* device, Matches matches) {
+Return first_mig_device(const Engine& engine, nvmlDevice_t* device, Matches matches) {
   GpuRecord record;
   for (int gpu = 0; has_gpu(engine, gpu); ++gpu) {
     engine.snapshot(gpu, record);
@@ -69,7 +69,7 @@ Return first_mig_device(const Engine& engine, DeviceHandle* device, Matches matc
 }
 
 // "<gpu uuid>/<gi>/<ci>", the form before R470.
-Return by_old_mig_name(const Engine& engine, std::string_view name, DeviceHandle* device) {
+Return by_old_mig_name(const Engine& engine, std::string_view name, nvmlDevice_t* device) {
   const auto second = name.rfind('/');
   const auto first = second == 0 || second == std::string_view::npos ? second : name.rfind('/', second - 1);
   if (first == std::string_view::npos || first == second) return kNotFound;
@@ -88,21 +88,21 @@ Return by_old_mig_name(const Engine& engine, std::string_view name, DeviceHandle
 NVML_EXPORT nvmlDeviceGetCount(unsigned* count) { return device_count(__func__, count); }
 NVML_EXPORT nvmlDeviceGetCount_v2(unsigned* count) { return device_count(__func__, count); }
 
-NVML_EXPORT nvmlDeviceGetHandleByIndex(unsigned index, DeviceHandle* device) {
+NVML_EXPORT nvmlDeviceGetHandleByIndex(unsigned index, nvmlDevice_t* device) {
   return handle_by_index(__func__, index, device);
 }
-NVML_EXPORT nvmlDeviceGetHandleByIndex_v2(unsigned index, DeviceHandle* device) {
+NVML_EXPORT nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t* device) {
   return handle_by_index(__func__, index, device);
 }
 
-NVML_EXPORT nvmlDeviceGetHandleByPciBusId(const char* bus_id, DeviceHandle* device) {
+NVML_EXPORT nvmlDeviceGetHandleByPciBusId(const char* bus_id, nvmlDevice_t* device) {
   return handle_by_pci(__func__, bus_id, device);
 }
-NVML_EXPORT nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, DeviceHandle* device) {
+NVML_EXPORT nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, nvmlDevice_t* device) {
   return handle_by_pci(__func__, bus_id, device);
 }
 
-NVML_EXPORT nvmlDeviceGetHandleBySerial(const char* serial, DeviceHandle* device) {
+NVML_EXPORT nvmlDeviceGetHandleBySerial(const char* serial, nvmlDevice_t* device) {
   return guarded(__func__, -1, [&](Engine& engine) -> Return {
     if (serial == nullptr || device == nullptr || *serial == '\0') return kInvalidArgument;
     return first_gpu(engine, device, [&](const GpuSpec& gpu) { return gpu.serial == serial; });
@@ -110,7 +110,7 @@ NVML_EXPORT nvmlDeviceGetHandleBySerial(const char* serial, DeviceHandle* device
 }
 
 // GPUs and MIG devices, the latter by both of their names.
-NVML_EXPORT nvmlDeviceGetHandleByUUID(const char* uuid, DeviceHandle* device) {
+NVML_EXPORT nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* device) {
   return guarded(__func__, -1, [&](Engine& engine) -> Return {
     if (uuid == nullptr || device == nullptr) return kInvalidArgument;
     std::string_view name = uuid;

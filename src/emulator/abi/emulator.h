@@ -15,6 +15,17 @@ unsigned long long partita_emulator_reader_retries(void);
 // `length` is too short.
 int partita_emulator_last_error(char* text, unsigned length);
 
+// The functions of NVML's interface that the library exports, sorted by name; `implemented` is 0 for those that answer
+// NOT_SUPPORTED to whoever asks. Returns how many; `functions` may be NULL.
+struct partita_emulator_function {
+  const char* name;
+  int implemented;
+};
+unsigned partita_emulator_functions(const struct partita_emulator_function** functions);
+
+// Version of NVIDIA's interface that the library follows, "13.5.37".
+const char* partita_emulator_interface(void);
+
 #ifdef __cplusplus
 }
 #endif

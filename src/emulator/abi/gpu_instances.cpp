@@ -32,19 +32,19 @@ const ProfileSpec* profile_by_id(const GpuSpec& gpu, unsigned id) {
 template <class Info>
 void fill(Info& info, const GpuSpec& gpu, const ProfileSpec& profile) {
   info.id = to_unsigned(profile.id);
-  info.slices = to_unsigned(profile.compute_slices);
-  info.instances = to_unsigned(profile.max_instances);
-  info.multiprocessors = to_unsigned(profile.sm);
-  info.copy_engines = to_unsigned(profile.copy);
-  info.decoders = to_unsigned(profile.decoder);
-  info.encoders = to_unsigned(profile.encoder);
-  info.jpegs = to_unsigned(profile.jpeg);
-  info.ofas = to_unsigned(profile.ofa);
-  info.memory_mib = memory_mib(gpu, profile);
+  info.sliceCount = to_unsigned(profile.compute_slices);
+  info.instanceCount = to_unsigned(profile.max_instances);
+  info.multiprocessorCount = to_unsigned(profile.sm);
+  info.copyEngineCount = to_unsigned(profile.copy);
+  info.decoderCount = to_unsigned(profile.decoder);
+  info.encoderCount = to_unsigned(profile.encoder);
+  info.jpegCount = to_unsigned(profile.jpeg);
+  info.ofaCount = to_unsigned(profile.ofa);
+  info.memorySizeMB = memory_mib(gpu, profile);
 }
 
-Return possible_placements(const char* function, const void* device, unsigned profile_id, Placement* placements,
-                           unsigned* count) noexcept {
+Return possible_placements(const char* function, const void* device, unsigned profile_id,
+                           nvmlGpuInstancePlacement_t* placements, unsigned* count) noexcept {
   return on_mig_gpu(function, device, [&](const Target& target) -> Return {
     if (count == nullptr) return kInvalidArgument;
     const ProfileSpec* profile = profile_by_id(target.spec, profile_id);
@@ -57,7 +57,7 @@ Return possible_placements(const char* function, const void* device, unsigned pr
   });
 }
 
-Return create(const Target& target, unsigned profile_id, std::optional<int> start, GpuInstanceHandle* instance) {
+Return create(const Target& target, unsigned profile_id, std::optional<int> start, nvmlGpuInstance_t* instance) {
   const ProfileSpec* profile = profile_by_id(target.spec, profile_id);
   if (instance == nullptr || profile == nullptr) return kInvalidArgument;
   GpuInstanceState made;
@@ -68,9 +68,10 @@ Return create(const Target& target, unsigned profile_id, std::optional<int> star
 
 }  // namespace
 
-NVML_EXPORT nvmlDeviceGetGpuInstanceProfileInfo(DeviceHandle device, unsigned profile, GpuInstanceProfileInfo* info) {
+NVML_EXPORT nvmlDeviceGetGpuInstanceProfileInfo(nvmlDevice_t device, unsigned profile,
+                                                nvmlGpuInstanceProfileInfo_t* info) {
   return on_mig_gpu(__func__, device, [&](const Target& target) -> Return {
-    if (info == nullptr || profile >= kGpuInstanceProfileCount) return kInvalidArgument;
+    if (info == nullptr || profile >= NVML_GPU_INSTANCE_PROFILE_COUNT) return kInvalidArgument;
     const ProfileSpec* found = profile_by_number(target.spec, profile);
     if (found == nullptr) return kNotSupported;
     *info = {};
@@ -80,12 +81,13 @@ NVML_EXPORT nvmlDeviceGetGpuInstanceProfileInfo(DeviceHandle device, unsigned pr
 }
 
 // Takes the second and the third version of the struct, told apart by its version field.
-NVML_EXPORT nvmlDeviceGetGpuInstanceProfileInfoV(DeviceHandle device, unsigned profile, void* info) {
+NVML_EXPORT nvmlDeviceGetGpuInstanceProfileInfoV(nvmlDevice_t device, unsigned profile,
+                                                 nvmlGpuInstanceProfileInfo_v2_t* info) {
   return on_mig_gpu(__func__, device, [&](const Target& target) -> Return {
-    if (info == nullptr || profile >= kGpuInstanceProfileCount) return kInvalidArgument;
-    const unsigned version = *static_cast<const unsigned*>(info);
-    const bool third = version == version_of<GpuInstanceProfileInfoV3>(3);
-    if (!third && version != version_of<GpuInstanceProfileInfoV2>(2)) return kVersionMismatch;
+    if (info == nullptr || profile >= NVML_GPU_INSTANCE_PROFILE_COUNT) return kInvalidArgument;
+    const unsigned version = info->version;
+    const bool third = version == nvmlGpuInstanceProfileInfo_v3;
+    if (!third && version != nvmlGpuInstanceProfileInfo_v2) return kVersionMismatch;
     const ProfileSpec* found = profile_by_number(target.spec, profile);
     if (found == nullptr) return kNotSupported;
     auto put = [&]<class Info>(Info& to) {
@@ -95,26 +97,26 @@ NVML_EXPORT nvmlDeviceGetGpuInstanceProfileInfoV(DeviceHandle device, unsigned p
       put_text(to.name, "MIG " + found->name);
     };
     if (third) {
-      auto& to = *static_cast<GpuInstanceProfileInfoV3*>(info);
+      auto& to = *reinterpret_cast<nvmlGpuInstanceProfileInfo_v3_t*>(info);
       put(to);
-      to.capabilities = found->gfx ? kCapabilityGraphics : 0;
+      to.capabilities = found->gfx ? NVML_GPU_INSTANCE_PROFILE_CAPS_GFX : 0;
     } else {
-      put(*static_cast<GpuInstanceProfileInfoV2*>(info));
+      put(*info);
     }
     return kSuccess;
   });
 }
 
-NVML_EXPORT nvmlDeviceGetGpuInstancePossiblePlacements(DeviceHandle device, unsigned profile_id, Placement* placements,
-                                                       unsigned* count) {
+NVML_EXPORT nvmlDeviceGetGpuInstancePossiblePlacements(nvmlDevice_t device, unsigned profile_id,
+                                                       nvmlGpuInstancePlacement_t* placements, unsigned* count) {
   return possible_placements(__func__, device, profile_id, placements, count);
 }
-NVML_EXPORT nvmlDeviceGetGpuInstancePossiblePlacements_v2(DeviceHandle device, unsigned profile_id,
-                                                          Placement* placements, unsigned* count) {
+NVML_EXPORT nvmlDeviceGetGpuInstancePossiblePlacements_v2(nvmlDevice_t device, unsigned profile_id,
+                                                          nvmlGpuInstancePlacement_t* placements, unsigned* count) {
   return possible_placements(__func__, device, profile_id, placements, count);
 }
 
-NVML_EXPORT nvmlDeviceGetGpuInstanceRemainingCapacity(DeviceHandle device, unsigned profile_id, unsigned* count) {
+NVML_EXPORT nvmlDeviceGetGpuInstanceRemainingCapacity(nvmlDevice_t device, unsigned profile_id, unsigned* count) {
   return on_mig_gpu(__func__, device, [&](const Target& target) -> Return {
     if (count == nullptr) return kInvalidArgument;
     const ProfileSpec* profile = profile_by_id(target.spec, profile_id);
@@ -124,13 +126,14 @@ NVML_EXPORT nvmlDeviceGetGpuInstanceRemainingCapacity(DeviceHandle device, unsig
   });
 }
 
-NVML_EXPORT nvmlDeviceCreateGpuInstance(DeviceHandle device, unsigned profile_id, GpuInstanceHandle* instance) {
+NVML_EXPORT nvmlDeviceCreateGpuInstance(nvmlDevice_t device, unsigned profile_id, nvmlGpuInstance_t* instance) {
   return on_mig_gpu(__func__, device,
                     [&](const Target& target) { return create(target, profile_id, std::nullopt, instance); });
 }
 
-NVML_EXPORT nvmlDeviceCreateGpuInstanceWithPlacement(DeviceHandle device, unsigned profile_id,
-                                                     const Placement* placement, GpuInstanceHandle* instance) {
+NVML_EXPORT nvmlDeviceCreateGpuInstanceWithPlacement(nvmlDevice_t device, unsigned profile_id,
+                                                     const nvmlGpuInstancePlacement_t* placement,
+                                                     nvmlGpuInstance_t* instance) {
   return on_mig_gpu(__func__, device, [&](const Target& target) -> Return {
     if (placement == nullptr || placement->start > 255) return kInvalidArgument;
     const ProfileSpec* profile = profile_by_id(target.spec, profile_id);
@@ -139,14 +142,14 @@ NVML_EXPORT nvmlDeviceCreateGpuInstanceWithPlacement(DeviceHandle device, unsign
   });
 }
 
-NVML_EXPORT nvmlGpuInstanceDestroy(GpuInstanceHandle instance) {
+NVML_EXPORT nvmlGpuInstanceDestroy(nvmlGpuInstance_t instance) {
   return on_instance(
       __func__, instance, HandleKind::gpu_instance, [](const Target& target, const Instances&) -> Return {
         return target.engine.destroy_gpu_instance(target.handle.gpu, target.handle.gpu_instance, target.handle.serial);
       });
 }
 
-NVML_EXPORT nvmlDeviceGetGpuInstances(DeviceHandle device, unsigned profile_id, GpuInstanceHandle* instances,
+NVML_EXPORT nvmlDeviceGetGpuInstances(nvmlDevice_t device, unsigned profile_id, nvmlGpuInstance_t* instances,
                                       unsigned* count) {
   return on_mig_gpu(__func__, device, [&](const Target& target) -> Return {
     if (instances == nullptr || count == nullptr) return kInvalidArgument;
@@ -164,7 +167,7 @@ NVML_EXPORT nvmlDeviceGetGpuInstances(DeviceHandle device, unsigned profile_id, 
   });
 }
 
-NVML_EXPORT nvmlDeviceGetGpuInstanceById(DeviceHandle device, unsigned id, GpuInstanceHandle* instance) {
+NVML_EXPORT nvmlDeviceGetGpuInstanceById(nvmlDevice_t device, unsigned id, nvmlGpuInstance_t* instance) {
   return on_mig_gpu(__func__, device, [&](const Target& target) -> Return {
     if (instance == nullptr || id >= kMaxGpuInstances) return kInvalidArgument;
     GpuRecord record;
@@ -176,7 +179,7 @@ NVML_EXPORT nvmlDeviceGetGpuInstanceById(DeviceHandle device, unsigned id, GpuIn
   });
 }
 
-NVML_EXPORT nvmlGpuInstanceGetInfo(GpuInstanceHandle instance, GpuInstanceInfo* info) {
+NVML_EXPORT nvmlGpuInstanceGetInfo(nvmlGpuInstance_t instance, nvmlGpuInstanceInfo_t* info) {
   return on_instance(__func__, instance, HandleKind::gpu_instance,
                      [&](const Target& target, const Instances& found) -> Return {
                        if (info == nullptr) return kInvalidArgument;

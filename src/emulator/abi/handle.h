@@ -19,11 +19,20 @@ struct Handle {
 
 inline constexpr std::uint32_t kGpuSerial = 0x47505530;  // whole GPUs do not come and go
 
-inline void* pack(const Handle& h) {
+// Becomes whichever of NVML's opaque pointers it is assigned to.
+struct PackedHandle {
+  std::uint64_t bits;
+  template <class Opaque>
+  operator Opaque*() const {
+    return reinterpret_cast<Opaque*>(static_cast<std::uintptr_t>(bits));
+  }
+};
+
+inline PackedHandle pack(const Handle& h) {
   const std::uint64_t bits = static_cast<std::uint64_t>(h.kind) << 56 | static_cast<std::uint64_t>(h.gpu & 0xff) << 48 |
                              static_cast<std::uint64_t>(h.gpu_instance & 0xff) << 40 |
                              static_cast<std::uint64_t>(h.compute_instance & 0xff) << 32 | h.serial;
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(bits));
+  return {bits};
 }
 
 inline Handle unpack(const void* handle) {
@@ -32,6 +41,6 @@ inline Handle unpack(const void* handle) {
   return {static_cast<HandleKind>(byte(56)), byte(48), byte(40), byte(32), static_cast<std::uint32_t>(bits)};
 }
 
-inline void* gpu_handle(int gpu) { return pack({HandleKind::gpu, gpu, 0, 0, kGpuSerial}); }
+inline PackedHandle gpu_handle(int gpu) { return pack({HandleKind::gpu, gpu, 0, 0, kGpuSerial}); }
 
 }  // namespace partita::emulator::abi

@@ -39,10 +39,10 @@ std::string mig_name(const GpuSpec& gpu, const Instances& found) {
 }
 
 // The first two versions of the struct end earlier: with the device id, and with the subsystem id.
-Return old_pci_info(const char* function, const void* device, void* pci, std::size_t size) noexcept {
+Return old_pci_info(const char* function, const void* device, nvmlPciInfo_t* pci, std::size_t size) noexcept {
   return on_device(function, device, Takes::gpus, [&](const Target& target) -> Return {
     if (pci == nullptr) return kInvalidArgument;
-    const PciInfo info = pci_info(target.spec);
+    const nvmlPciInfo_t info = pci_info(target.spec);
     std::memcpy(pci, &info, size);
     return kSuccess;
   });
@@ -57,7 +57,7 @@ Return give(T* to, Value value) {
 
 }  // namespace
 
-NVML_EXPORT nvmlDeviceGetName(DeviceHandle device, char* name, unsigned length) {
+NVML_EXPORT nvmlDeviceGetName(nvmlDevice_t device, char* name, unsigned length) {
   return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
     if (!target.is_mig()) return copy_text(target.spec.product, name, length);
     Instances found;
@@ -66,7 +66,7 @@ NVML_EXPORT nvmlDeviceGetName(DeviceHandle device, char* name, unsigned length) 
   });
 }
 
-NVML_EXPORT nvmlDeviceGetUUID(DeviceHandle device, char* uuid, unsigned length) {
+NVML_EXPORT nvmlDeviceGetUUID(nvmlDevice_t device, char* uuid, unsigned length) {
   return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
     if (!target.is_mig()) return copy_text(target.spec.uuid, uuid, length);
     Instances found;
@@ -75,7 +75,7 @@ NVML_EXPORT nvmlDeviceGetUUID(DeviceHandle device, char* uuid, unsigned length) 
   });
 }
 
-NVML_EXPORT nvmlDeviceGetIndex(DeviceHandle device, unsigned* index) {
+NVML_EXPORT nvmlDeviceGetIndex(nvmlDevice_t device, unsigned* index) {
   return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
     if (!target.is_mig()) return give(index, target.handle.gpu);
     GpuRecord record;
@@ -85,28 +85,28 @@ NVML_EXPORT nvmlDeviceGetIndex(DeviceHandle device, unsigned* index) {
   });
 }
 
-NVML_EXPORT nvmlDeviceGetMinorNumber(DeviceHandle device, unsigned* minor) {
+NVML_EXPORT nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned* minor) {
   return on_device(__func__, device, Takes::gpus, [&](const Target& target) { return give(minor, target.spec.minor); });
 }
 
-NVML_EXPORT nvmlDeviceGetSerial(DeviceHandle device, char* serial, unsigned length) {
+NVML_EXPORT nvmlDeviceGetSerial(nvmlDevice_t device, char* serial, unsigned length) {
   return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
     return target.spec.serial.empty() ? Return{kNotSupported} : copy_text(target.spec.serial, serial, length);
   });
 }
 
-NVML_EXPORT nvmlDeviceGetBrand(DeviceHandle device, unsigned* brand) {
+NVML_EXPORT nvmlDeviceGetBrand(nvmlDevice_t device, unsigned* brand) {
   return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) {
     return give(brand, target.spec.product.find("RTX") == std::string::npos ? kBrandNvidia : kBrandNvidiaRtx);
   });
 }
 
-NVML_EXPORT nvmlDeviceGetArchitecture(DeviceHandle device, unsigned* found) {
+NVML_EXPORT nvmlDeviceGetArchitecture(nvmlDevice_t device, unsigned* found) {
   return on_device(__func__, device, Takes::gpus_and_mig_devices,
                    [&](const Target& target) { return give(found, architecture(target.spec)); });
 }
 
-NVML_EXPORT nvmlDeviceGetCudaComputeCapability(DeviceHandle device, int* major, int* minor) {
+NVML_EXPORT nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int* major, int* minor) {
   return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
     if (major == nullptr || minor == nullptr) return kInvalidArgument;
     *major = target.spec.compute_capability_major;
@@ -115,25 +115,25 @@ NVML_EXPORT nvmlDeviceGetCudaComputeCapability(DeviceHandle device, int* major, 
   });
 }
 
-NVML_EXPORT nvmlDeviceGetPciInfo(DeviceHandle device, void* pci) {
-  return old_pci_info(__func__, device, pci, offsetof(PciInfo, pci_subsystem_id));
+NVML_EXPORT nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciInfo_t* pci) {
+  return old_pci_info(__func__, device, pci, offsetof(nvmlPciInfo_t, pciSubSystemId));
 }
-NVML_EXPORT nvmlDeviceGetPciInfo_v2(DeviceHandle device, void* pci) {
-  return old_pci_info(__func__, device, pci, offsetof(PciInfo, bus_id));
+NVML_EXPORT nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, nvmlPciInfo_t* pci) {
+  return old_pci_info(__func__, device, pci, offsetof(nvmlPciInfo_t, busId));
 }
-NVML_EXPORT nvmlDeviceGetPciInfo_v3(DeviceHandle device, PciInfo* pci) {
+NVML_EXPORT nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t* pci) {
   return on_device(__func__, device, Takes::gpus,
                    [&](const Target& target) { return give(pci, pci_info(target.spec)); });
 }
 
-NVML_EXPORT nvmlDeviceGetPciInfoExt(DeviceHandle device, PciInfoExt* pci) {
+NVML_EXPORT nvmlDeviceGetPciInfoExt(nvmlDevice_t device, nvmlPciInfoExt_t* pci) {
   return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
     if (pci == nullptr) return kInvalidArgument;
-    if (pci->version != version_of<PciInfoExt>(1)) return kVersionMismatch;
-    const PciInfo info = pci_info(target.spec);
-    *pci = {pci->version,          info.domain,     info.bus,   info.device, info.pci_device_id,
-            info.pci_subsystem_id, 3 /* display */, 2 /* 3D */, {}};
-    put_text(pci->bus_id, info.bus_id);
+    if (pci->version != nvmlPciInfoExt_v1) return kVersionMismatch;
+    const nvmlPciInfo_t info = pci_info(target.spec);
+    *pci = {pci->version,        info.domain,     info.bus,   info.device, info.pciDeviceId,
+            info.pciSubSystemId, 3 /* display */, 2 /* 3D */, {}};
+    put_text(pci->busId, info.busId);
     return kSuccess;
   });
 }

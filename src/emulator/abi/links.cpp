@@ -12,9 +12,9 @@ using namespace partita::emulator;
 
 namespace {
 
-constexpr int kRemoteGpu = 0, kRemoteSwitch = 2;
+constexpr unsigned kRemoteGpu = 0, kRemoteSwitch = 2;
 constexpr unsigned kSwitchDeviceId = 0x1af110de;
-constexpr int kTopologyInternal = 0, kTopologyNode = 40, kTopologySystem = 50;
+constexpr unsigned kTopologyInternal = 0, kTopologyNode = 40, kTopologySystem = 50;
 constexpr unsigned kFieldResetlessMig = 184, kFieldIndependentMigQuery = 199;
 
 // GPUs at the other ends of the links: those that must be reset together with this one. Empty: a switch.
@@ -33,7 +33,7 @@ std::vector<int> peers_of(const Target& target) {
 template <class Body>
 Return on_link(const char* function, const void* device, unsigned link, Body body) noexcept {
   return on_device(function, device, Takes::gpus, [&](const Target& target) -> Return {
-    if (link >= kNvLinkMax) return kInvalidArgument;
+    if (link >= NVML_NVLINK_MAX_LINKS) return kInvalidArgument;
     const std::vector<int> peers = peers_of(target);
     const std::size_t links = std::max<std::size_t>(to_unsigned(target.spec.nvlinks), peers.size());
     return link < links ? body(target, peers) : Return{kNotSupported};
@@ -44,7 +44,7 @@ Return on_link(const char* function, const void* device, unsigned link, Body bod
 Return remote_pci(const char* function, const void* device, unsigned link, void* pci, std::size_t size) noexcept {
   return on_link(function, device, link, [&](const Target& target, const std::vector<int>& peers) -> Return {
     if (pci == nullptr) return kInvalidArgument;
-    PciInfo info = pci_info(PciAddress{0, 0xe1 + link % 6, 0, 0}, kSwitchDeviceId, 0);
+    nvmlPciInfo_t info = pci_info(PciAddress{0, 0xe1 + link % 6, 0, 0}, kSwitchDeviceId, 0);
     if (!peers.empty()) {
       info = pci_info(target.engine.spec().gpus[static_cast<std::size_t>(peers[link % peers.size()])]);
     }
@@ -73,7 +73,7 @@ Return field_value(const GpuSpec& gpu, unsigned field, unsigned& value) {
 
 }  // namespace
 
-NVML_EXPORT nvmlDeviceGetNvLinkState(DeviceHandle device, unsigned link, unsigned* active) {
+NVML_EXPORT nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link, unsigned* active) {
   return on_link(__func__, device, link, [&](const Target&, const std::vector<int>&) -> Return {
     if (active == nullptr) return kInvalidArgument;
     *active = 1;
@@ -81,7 +81,7 @@ NVML_EXPORT nvmlDeviceGetNvLinkState(DeviceHandle device, unsigned link, unsigne
   });
 }
 
-NVML_EXPORT nvmlDeviceGetNvLinkRemoteDeviceType(DeviceHandle device, unsigned link, int* type) {
+NVML_EXPORT nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t device, unsigned link, nvmlIntNvLinkDeviceType_t* type) {
   return on_link(__func__, device, link, [&](const Target&, const std::vector<int>& peers) -> Return {
     if (type == nullptr) return kInvalidArgument;
     *type = peers.empty() ? kRemoteSwitch : kRemoteGpu;
@@ -89,15 +89,16 @@ NVML_EXPORT nvmlDeviceGetNvLinkRemoteDeviceType(DeviceHandle device, unsigned li
   });
 }
 
-NVML_EXPORT nvmlDeviceGetNvLinkRemotePciInfo(DeviceHandle device, unsigned link, void* pci) {
-  return remote_pci(__func__, device, link, pci, offsetof(PciInfo, bus_id));
+NVML_EXPORT nvmlDeviceGetNvLinkRemotePciInfo(nvmlDevice_t device, unsigned link, nvmlPciInfo_t* pci) {
+  return remote_pci(__func__, device, link, pci, offsetof(nvmlPciInfo_t, busId));
 }
-NVML_EXPORT nvmlDeviceGetNvLinkRemotePciInfo_v2(DeviceHandle device, unsigned link, PciInfo* pci) {
+NVML_EXPORT nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t device, unsigned link, nvmlPciInfo_t* pci) {
   return remote_pci(__func__, device, link, pci, sizeof *pci);
 }
 
 // GPUs of the same half of the node share a NUMA node; the others meet between the sockets.
-NVML_EXPORT nvmlDeviceGetTopologyCommonAncestor(DeviceHandle device, DeviceHandle other, int* level) {
+NVML_EXPORT nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t device, nvmlDevice_t other,
+                                                nvmlGpuTopologyLevel_t* level) {
   return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
     const Handle second = unpack(other);
     if (level == nullptr || second.kind != HandleKind::gpu || !has_gpu(target.engine, second.gpu))
@@ -111,16 +112,16 @@ NVML_EXPORT nvmlDeviceGetTopologyCommonAncestor(DeviceHandle device, DeviceHandl
 }
 
 // Each value carries its own return; the call itself fails only for wrong arguments.
-NVML_EXPORT nvmlDeviceGetFieldValues(DeviceHandle device, int count, FieldValue* values) {
+NVML_EXPORT nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t* values) {
   return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
     if (values == nullptr || count < 1) return kInvalidArgument;
     for (int i = 0; i < count; ++i) {
-      FieldValue& value = values[i];
-      value.timestamp_us = now_us();
-      value.latency_us = 0;
-      value.type = ValueType::unsigned_int;
-      value.value.unsigned_long_long = 0;
-      value.answer = field_value(target.spec, value.field, value.value.unsigned_int);
+      nvmlFieldValue_t& value = values[i];
+      value.timestamp = now_us();
+      value.latencyUsec = 0;
+      value.valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+      value.value.ullVal = 0;
+      value.nvmlReturn = field_value(target.spec, value.fieldId, value.value.uiVal);
     }
     return kSuccess;
   });

@@ -14,7 +14,7 @@ const ComputeProfileSpec* compute_profile(const ProfileSpec& profile, int nvml_p
   return nullptr;
 }
 
-Return attributes_of(const char* function, const void* device, Attributes* attributes) noexcept {
+Return attributes_of(const char* function, const void* device, nvmlDeviceAttributes_t* attributes) noexcept {
   return on_device(function, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
     if (attributes == nullptr) return kInvalidArgument;
     if (!target.is_mig()) return kNotSupported;
@@ -55,7 +55,7 @@ Return instance_number(const char* function, const void* device, unsigned* id, C
 
 }  // namespace
 
-NVML_EXPORT nvmlDeviceGetMigMode(DeviceHandle device, unsigned* current, unsigned* pending) {
+NVML_EXPORT nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned* current, unsigned* pending) {
   return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
     if (current == nullptr || pending == nullptr) return kInvalidArgument;
     if (target.spec.units == 0) return kNotSupported;
@@ -65,7 +65,7 @@ NVML_EXPORT nvmlDeviceGetMigMode(DeviceHandle device, unsigned* current, unsigne
   });
 }
 
-NVML_EXPORT nvmlDeviceSetMigMode(DeviceHandle device, unsigned mode, Return* activation) {
+NVML_EXPORT nvmlDeviceSetMigMode(nvmlDevice_t device, unsigned mode, Return* activation) {
   return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
     if (mode > 1 || activation == nullptr) return kInvalidArgument;
     NvmlReturn outcome = kSuccess;
@@ -75,7 +75,7 @@ NVML_EXPORT nvmlDeviceSetMigMode(DeviceHandle device, unsigned mode, Return* act
   });
 }
 
-NVML_EXPORT nvmlDeviceIsMigDeviceHandle(DeviceHandle device, unsigned* is_mig) {
+NVML_EXPORT nvmlDeviceIsMigDeviceHandle(nvmlDevice_t device, unsigned* is_mig) {
   return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
     if (is_mig == nullptr) return kInvalidArgument;
     *is_mig = target.is_mig() ? 1 : 0;
@@ -83,15 +83,15 @@ NVML_EXPORT nvmlDeviceIsMigDeviceHandle(DeviceHandle device, unsigned* is_mig) {
   });
 }
 
-NVML_EXPORT nvmlDeviceGetGpuInstanceId(DeviceHandle device, unsigned* id) {
+NVML_EXPORT nvmlDeviceGetGpuInstanceId(nvmlDevice_t device, unsigned* id) {
   return instance_number(__func__, device, id, [](const Instances& found) { return found.gpu_instance->id; });
 }
 
-NVML_EXPORT nvmlDeviceGetComputeInstanceId(DeviceHandle device, unsigned* id) {
+NVML_EXPORT nvmlDeviceGetComputeInstanceId(nvmlDevice_t device, unsigned* id) {
   return instance_number(__func__, device, id, [](const Instances& found) { return found.compute->id; });
 }
 
-NVML_EXPORT nvmlDeviceGetMaxMigDeviceCount(DeviceHandle device, unsigned* count) {
+NVML_EXPORT nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned* count) {
   return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
     if (count == nullptr) return kInvalidArgument;
     *count = most_mig_devices(target);
@@ -99,7 +99,7 @@ NVML_EXPORT nvmlDeviceGetMaxMigDeviceCount(DeviceHandle device, unsigned* count)
   });
 }
 
-NVML_EXPORT nvmlDeviceGetMigDeviceHandleByIndex(DeviceHandle device, unsigned index, DeviceHandle* mig_device) {
+NVML_EXPORT nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned index, nvmlDevice_t* mig_device) {
   return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
     if (mig_device == nullptr) return kInvalidArgument;
     if (!mig_is_on(target)) return kNotSupported;
@@ -115,7 +115,7 @@ NVML_EXPORT nvmlDeviceGetMigDeviceHandleByIndex(DeviceHandle device, unsigned in
   });
 }
 
-NVML_EXPORT nvmlDeviceGetDeviceHandleFromMigDeviceHandle(DeviceHandle mig_device, DeviceHandle* device) {
+NVML_EXPORT nvmlDeviceGetDeviceHandleFromMigDeviceHandle(nvmlDevice_t mig_device, nvmlDevice_t* device) {
   return on_device(__func__, mig_device, Takes::mig_devices, [&](const Target& target) -> Return {
     if (device == nullptr) return kInvalidArgument;
     *device = gpu_handle(target.handle.gpu);
@@ -123,9 +123,9 @@ NVML_EXPORT nvmlDeviceGetDeviceHandleFromMigDeviceHandle(DeviceHandle mig_device
   });
 }
 
-NVML_EXPORT nvmlDeviceGetAttributes(DeviceHandle device, Attributes* attributes) {
+NVML_EXPORT nvmlDeviceGetAttributes(nvmlDevice_t device, nvmlDeviceAttributes_t* attributes) {
   return attributes_of(__func__, device, attributes);
 }
-NVML_EXPORT nvmlDeviceGetAttributes_v2(DeviceHandle device, Attributes* attributes) {
+NVML_EXPORT nvmlDeviceGetAttributes_v2(nvmlDevice_t device, nvmlDeviceAttributes_t* attributes) {
   return attributes_of(__func__, device, attributes);
 }

@@ -7,7 +7,7 @@
 
 namespace partita::emulator::abi {
 
-PciInfo pci_info(const PciAddress& address, unsigned device_id, unsigned subsystem_id);
-PciInfo pci_info(const GpuSpec& gpu);
+nvmlPciInfo_t pci_info(const PciAddress& address, unsigned device_id, unsigned subsystem_id);
+nvmlPciInfo_t pci_info(const GpuSpec& gpu);
 
 }  // namespace partita::emulator::abi

@@ -13,8 +13,8 @@ namespace {
 
 unsigned instance_number(int id) { return id < 0 ? kNoInstance : static_cast<unsigned>(id); }
 
-std::vector<ProcessInfo> live_processes(const Target& target, const GpuRecord& record) {
-  std::vector<ProcessInfo> rows;
+std::vector<nvmlProcessInfo_t> live_processes(const Target& target, const GpuRecord& record) {
+  std::vector<nvmlProcessInfo_t> rows;
   for (std::size_t i = 0; i < record.holder_count; ++i) {
     const HolderRecord& h = record.holders[i];
     if (target.is_mig() &&
@@ -28,17 +28,17 @@ std::vector<ProcessInfo> live_processes(const Target& target, const GpuRecord& r
   return rows;
 }
 
-ProcessInfoV1 short_form(const ProcessInfo& row) { return {row.pid, row.used_memory}; }
+nvmlProcessInfo_v1_t short_form(const nvmlProcessInfo_t& row) { return {row.pid, row.usedGpuMemory}; }
 
 template <class Row>
-Return give_rows(const std::vector<ProcessInfo>& rows, unsigned* count, Row* to) {
+Return give_rows(const std::vector<nvmlProcessInfo_t>& rows, unsigned* count, Row* to) {
   const unsigned room = *count;
   *count = static_cast<unsigned>(rows.size());
   if (rows.size() > room) return kInsufficientSize;
   if (rows.empty()) return kSuccess;
   if (to == nullptr) return kInvalidArgument;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if constexpr (sizeof(Row) == sizeof(ProcessInfo)) {
+    if constexpr (sizeof(Row) == sizeof(nvmlProcessInfo_t)) {
       to[i] = rows[i];
     } else {
       to[i] = short_form(rows[i]);
@@ -70,31 +70,31 @@ Return no_processes(const char* function, const void* device, unsigned* count) n
 
 }  // namespace
 
-NVML_EXPORT nvmlDeviceGetComputeRunningProcesses(DeviceHandle device, unsigned* count, ProcessInfoV1* rows) {
+NVML_EXPORT nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_v1_t* rows) {
   return compute_processes(__func__, device, count, rows);
 }
-NVML_EXPORT nvmlDeviceGetComputeRunningProcesses_v2(DeviceHandle device, unsigned* count, ProcessInfo* rows) {
+NVML_EXPORT nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_t* rows) {
   return compute_processes(__func__, device, count, rows);
 }
-NVML_EXPORT nvmlDeviceGetComputeRunningProcesses_v3(DeviceHandle device, unsigned* count, ProcessInfo* rows) {
+NVML_EXPORT nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_t* rows) {
   return compute_processes(__func__, device, count, rows);
 }
 
-NVML_EXPORT nvmlDeviceGetGraphicsRunningProcesses(DeviceHandle device, unsigned* count, ProcessInfoV1*) {
+NVML_EXPORT nvmlDeviceGetGraphicsRunningProcesses(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_v1_t*) {
   return no_processes(__func__, device, count);
 }
-NVML_EXPORT nvmlDeviceGetGraphicsRunningProcesses_v2(DeviceHandle device, unsigned* count, ProcessInfo*) {
+NVML_EXPORT nvmlDeviceGetGraphicsRunningProcesses_v2(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_t*) {
   return no_processes(__func__, device, count);
 }
-NVML_EXPORT nvmlDeviceGetGraphicsRunningProcesses_v3(DeviceHandle device, unsigned* count, ProcessInfo*) {
+NVML_EXPORT nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_t*) {
   return no_processes(__func__, device, count);
 }
-NVML_EXPORT nvmlDeviceGetMPSComputeRunningProcesses(DeviceHandle device, unsigned* count, ProcessInfoV1*) {
+NVML_EXPORT nvmlDeviceGetMPSComputeRunningProcesses(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_v1_t*) {
   return no_processes(__func__, device, count);
 }
-NVML_EXPORT nvmlDeviceGetMPSComputeRunningProcesses_v2(DeviceHandle device, unsigned* count, ProcessInfo*) {
+NVML_EXPORT nvmlDeviceGetMPSComputeRunningProcesses_v2(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_t*) {
   return no_processes(__func__, device, count);
 }
-NVML_EXPORT nvmlDeviceGetMPSComputeRunningProcesses_v3(DeviceHandle device, unsigned* count, ProcessInfo*) {
+NVML_EXPORT nvmlDeviceGetMPSComputeRunningProcesses_v3(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_t*) {
   return no_processes(__func__, device, count);
 }

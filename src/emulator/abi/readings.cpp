@@ -77,7 +77,7 @@ Return give(T* to, T value) {
 
 }  // namespace
 
-NVML_EXPORT nvmlDeviceGetMemoryInfo(DeviceHandle device, Memory* memory) {
+NVML_EXPORT nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) {
   return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
     if (memory == nullptr) return kInvalidArgument;
     MemoryUse use;
@@ -88,10 +88,10 @@ NVML_EXPORT nvmlDeviceGetMemoryInfo(DeviceHandle device, Memory* memory) {
   });
 }
 
-NVML_EXPORT nvmlDeviceGetMemoryInfo_v2(DeviceHandle device, MemoryV2* memory) {
+NVML_EXPORT nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* memory) {
   return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
     if (memory == nullptr) return kInvalidArgument;
-    if (memory->version != version_of<MemoryV2>(2)) return kVersionMismatch;
+    if (memory->version != nvmlMemory_v2) return kVersionMismatch;
     MemoryUse use;
     if (const Return answer = memory_use(target, use); answer != kSuccess) return answer;
     if (use.total == 0) return kNotSupported;
@@ -100,7 +100,7 @@ NVML_EXPORT nvmlDeviceGetMemoryInfo_v2(DeviceHandle device, MemoryV2* memory) {
   });
 }
 
-NVML_EXPORT nvmlDeviceGetBAR1MemoryInfo(DeviceHandle device, Bar1Memory* memory) {
+NVML_EXPORT nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device, nvmlBAR1Memory_t* memory) {
   return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
     if (memory == nullptr) return kInvalidArgument;
     unsigned long long total = target.spec.bar1_mib << 20;
@@ -117,7 +117,7 @@ NVML_EXPORT nvmlDeviceGetBAR1MemoryInfo(DeviceHandle device, Bar1Memory* memory)
 }
 
 // Not reported in MIG mode, neither for the GPU nor for its MIG devices.
-NVML_EXPORT nvmlDeviceGetUtilizationRates(DeviceHandle device, Utilization* utilization) {
+NVML_EXPORT nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t* utilization) {
   return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
     if (utilization == nullptr) return kInvalidArgument;
     if (target.summary.mig_current != 0) return kNotSupported;
@@ -129,7 +129,7 @@ NVML_EXPORT nvmlDeviceGetUtilizationRates(DeviceHandle device, Utilization* util
   });
 }
 
-NVML_EXPORT nvmlDeviceGetPowerUsage(DeviceHandle device, unsigned* milliwatts) {
+NVML_EXPORT nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned* milliwatts) {
   return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
     if (target.spec.sm == 0) return kNotSupported;
     const unsigned busy = held_sms(target);
@@ -137,7 +137,7 @@ NVML_EXPORT nvmlDeviceGetPowerUsage(DeviceHandle device, unsigned* milliwatts) {
   });
 }
 
-NVML_EXPORT nvmlDeviceGetTemperature(DeviceHandle device, unsigned sensor, unsigned* degrees) {
+NVML_EXPORT nvmlDeviceGetTemperature(nvmlDevice_t device, unsigned sensor, unsigned* degrees) {
   return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
     if (sensor != 0) return kInvalidArgument;
     const unsigned all = std::max(1u, to_unsigned(target.spec.sm));
@@ -146,15 +146,15 @@ NVML_EXPORT nvmlDeviceGetTemperature(DeviceHandle device, unsigned sensor, unsig
 }
 
 // Persistence mode on, compute mode default, ECC on where there is memory with ECC.
-NVML_EXPORT nvmlDeviceGetPersistenceMode(DeviceHandle device, unsigned* mode) {
+NVML_EXPORT nvmlDeviceGetPersistenceMode(nvmlDevice_t device, unsigned* mode) {
   return on_device(__func__, device, Takes::gpus, [&](const Target&) { return give(mode, 1u); });
 }
 
-NVML_EXPORT nvmlDeviceGetComputeMode(DeviceHandle device, unsigned* mode) {
+NVML_EXPORT nvmlDeviceGetComputeMode(nvmlDevice_t device, unsigned* mode) {
   return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target&) { return give(mode, 0u); });
 }
 
-NVML_EXPORT nvmlDeviceGetEccMode(DeviceHandle device, unsigned* current, unsigned* pending) {
+NVML_EXPORT nvmlDeviceGetEccMode(nvmlDevice_t device, unsigned* current, unsigned* pending) {
   return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
     if (target.spec.units == 0) return kNotSupported;
     if (current == nullptr || pending == nullptr) return kInvalidArgument;
