@@ -149,6 +149,21 @@ TEST(Daemon, KeepsWhatALeaseHasWhileItIsResized) {
   EXPECT_EQ(world.draw(0), "on 7g.40gb@0*");
 }
 
+TEST(Daemon, TheOthersOfARequestWaitOnWhenTheFirstIsReleased) {
+  LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}]\n");
+  world.must_apply(world.exactly({{0, {}}}));
+  auto daemon = world.open_daemon();
+  value(daemon->lease(world.ask("7g.40gb", "whole")));
+  auto request = world.ask("1g.5gb", "many");
+  request.count = 3;
+  EXPECT_EQ(value(daemon->lease(request)).at(0).state, api::LeaseState::waiting);
+  EXPECT_EQ(value(daemon->release(world.change("many-1"))).state, api::LeaseState::ended);
+  value(daemon->release(world.change("whole")));
+  const auto leases = value(daemon->leases({}));
+  ASSERT_THAT(leases, SizeIs(2));
+  for (const api::Lease& lease : leases) EXPECT_EQ(lease.state, api::LeaseState::active) << lease.name;
+}
+
 TEST(Daemon, CutsBesideWhatOthersMade) {
   LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}]\n");
   world.must_apply(world.exactly({{0, {}}}));

@@ -46,9 +46,7 @@ Result<void> Keeper::serve(std::span<LeaseCall* const> calls, bool tick) {
 }
 
 Result<void> Keeper::serve_once(std::span<LeaseCall* const> calls, bool tick) {
-  const bool other_epoch = read_epoch(parts_.options.driver.device_root) != context_.epoch;
-  if (other_epoch) TRY_VOID(parts_.driver.reopen());
-  if (stale_ || other_epoch) TRY_VOID(open());
+  TRY_VOID(catch_up());
   now_ = parts_.clock.now();
   if (tick && !unfinished_.empty()) TRY_VOID(settle_unfinished());
   TRY_VOID(look());
@@ -63,6 +61,14 @@ Result<void> Keeper::serve_once(std::span<LeaseCall* const> calls, bool tick) {
   TRY_VOID(grant_all());
   TRY_VOID(store("leases", {}));
   pending_.clear();
+  return {};
+}
+
+// What is in memory is as the ledger is, and of this boot and load of the driver.
+Result<void> Keeper::catch_up() {
+  const bool other_epoch = read_epoch(parts_.options.driver.device_root) != context_.epoch;
+  if (other_epoch) TRY_VOID(parts_.driver.reopen());
+  if (stale_ || other_epoch) TRY_VOID(open());
   return {};
 }
 
@@ -174,6 +180,10 @@ void Keeper::answer(std::span<LeaseCall* const> calls) {
 }
 
 Result<api::ApplyAnswer> Keeper::apply(const api::PlanRequest& request, Progress& progress, Recovered before) {
+  if (auto current = catch_up(); !current) {
+    stale_ = true;
+    return std::unexpected(std::move(current).error());
+  }
   now_ = parts_.clock.now();
   Context context{parts_.driver, parts_.ledger, parts_.clock, parts_.options,    context_.epoch, progress,
                   false,         false,         {},           book_.places(now_)};

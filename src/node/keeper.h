@@ -103,6 +103,7 @@ class Keeper {
 
   // keeper.cpp
   Result<void> serve_once(std::span<LeaseCall* const> calls, bool tick);
+  Result<void> catch_up();
   Result<void> look();
   Result<void> settle_unfinished();
   Result<void> note_open(const Error& why);
@@ -145,6 +146,7 @@ class Keeper {
   Result<void> take_choice(LeaseRecord& record, const lease::Choice& choice);
   void refuse(std::int64_t bundle, const Error& error);
   void put_back(LeaseRecord& record, LeaseRecord before);
+  std::vector<const LeaseRecord*> kept_rooms();
   std::vector<std::string> resting() const;
   void pin(const LeaseRecord& record);
   void unpin(const LeaseRecord& record);
@@ -171,6 +173,7 @@ class Keeper {
   void begin_end(LeaseRecord& record, std::string cause, std::chrono::milliseconds grace);
   bool finish_end(LeaseRecord& record);
   void end(LeaseRecord& record, std::string cause);
+  LeaseRecord leave_bundle(LeaseRecord& record);
   Result<std::vector<std::string>> running(const LeaseRecord& record);
 
   // keeper_recover.cpp

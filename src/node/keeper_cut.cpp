@@ -113,9 +113,7 @@ Result<void> Keeper::look_again() {
   state_ = TRY(read_node(context_));
   for (auto& [id, record] : book_.live())
     if (record.place && record.lease.state == State::cutting) pin(record);
-  for (const auto& [id, pending] : pending_)
-    if (const LeaseRecord* const record = book_.find(id); record != nullptr && pending.before && !record->place)
-      pin(*pending.before);
+  for (const LeaseRecord* kept : kept_rooms()) pin(*kept);
   return {};
 }
 

@@ -125,6 +125,22 @@ bool Keeper::finish_end(LeaseRecord& record) {
   return true;
 }
 
+// Out of the book. Those asked together with it stay together: the next of them gives its number.
+LeaseRecord Keeper::leave_bundle(LeaseRecord& record) {
+  const std::vector<LeaseRecord*> members = book_.bundle(record.lease.id);
+  if (members.size() > 1 && members[0] == &record) {
+    for (LeaseRecord* member : members) {
+      member->bundle = members[1]->lease.id;
+      changed(*member);
+    }
+    if (auto pending = pending_.extract(record.lease.id)) {
+      pending.key() = members[1]->lease.id;
+      pending_.insert(std::move(pending));
+    }
+  }
+  return book_.take(record.lease.id);
+}
+
 // It has nothing any more.
 void Keeper::end(LeaseRecord& record, std::string cause) {
   (void)handover_.take(record);
@@ -133,7 +149,7 @@ void Keeper::end(LeaseRecord& record, std::string cause) {
     unpin(record);
     room_changed_ = true;
   }
-  LeaseRecord ended = book_.take(record.lease.id);
+  LeaseRecord ended = leave_bundle(record);
   changed_.erase(ended.lease.id);
   ended.place.reset();
   ended.lease.grant.reset();

@@ -65,8 +65,10 @@ bool Keeper::stays(LeaseRecord& record, const Error& error) {
   const bool changes = pending != pending_.end() && pending->second.before;
   if (error.code != ErrorCode::driver || !record.lease.granted || !record.place || changes) return false;
   // What is not there yet is no hindrance to what makes it.
-  const bool to_be_cut =
-      !record.place->whole_gpu && partition(record) == nullptr && unfinished_.contains(record.place->gpu);
+  const layout::Gpu* const there = gpu(record.place->gpu);
+  const bool missing = !record.place->whole_gpu && partition(record) == nullptr;
+  const bool to_be_cut = missing && unfinished_.contains(record.place->gpu);
+  if (missing && !to_be_cut && there != nullptr && !there->fault) return false;  // nobody makes it again
   record.lease.state = to_be_cut ? State::cutting : State::granting;
   changed(record);
   return true;
@@ -91,9 +93,10 @@ Result<void> Keeper::grant(LeaseRecord& record) {
     served_users_.push_back(user);
   }
   const api::GrantedDevice& device = record.lease.grant->devices.front();
-  event("lease.active", record.lease.name,
-        fmt::format("{} has {} on GPU {}", record.lease.holder.user,
-                    device.profile.empty() ? "the whole GPU" : device.profile, there->index));
+  if (std::exchange(record.moved, false))
+    event("lease.active", record.lease.name,
+          fmt::format("{} has {} on GPU {}", record.lease.holder.user,
+                      device.profile.empty() ? "the whole GPU" : device.profile, there->index));
   changed(record);
   return {};
 }

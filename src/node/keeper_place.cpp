@@ -83,6 +83,8 @@ Result<lease::Constraints> Keeper::constraints_of(const LeaseRecord& record) {
 Result<void> Keeper::take_choice(LeaseRecord& record, const lease::Choice& choice) {
   layout::Gpu* const there = gpu(choice.gpu);
   if (there == nullptr) return fail(ErrorCode::internal, fmt::format("{} is not on this node", choice.gpu));
+  const auto pending = pending_.find(record.bundle);
+  if (pending != pending_.end() && pending->second.before) TRY_VOID(handover_.take(record));
   LeasePlace place{there->uuid, choice.whole_gpu, {}};
   if (choice.plan.changes()) {
     auto after = TRY(plan::replay(*there, geometries_.of(there->board), choice.plan.steps));
@@ -108,10 +110,9 @@ Result<void> Keeper::take_choice(LeaseRecord& record, const lease::Choice& choic
   record.lease.estimate.reset();
   record.lease.cause.clear();
   record.lease.cause_details = choice.warnings;
+  record.moved = true;
   changed(record);
   pin(record);
-  const auto pending = pending_.find(record.bundle);
-  if (pending != pending_.end() && pending->second.before) TRY_VOID(handover_.take(record));
   return {};
 }
 
@@ -171,6 +172,21 @@ void Keeper::put_back(LeaseRecord& record, LeaseRecord before) {
     record.lease.state = State::granting;  // its permissions may have been taken already
   }
   changed(record);
+}
+
+// What leases that change had stays theirs until the change is done, unless the change is made in that very place: it
+// may have to be put back.
+std::vector<const LeaseRecord*> Keeper::kept_rooms() {
+  std::vector<const LeaseRecord*> kept;
+  for (const auto& [id, pending] : pending_) {
+    const LeaseRecord* const record = book_.find(id);
+    if (record == nullptr || !pending.before || !pending.before->place) continue;
+    const auto& now = record->place;
+    const auto& had = pending.before->place;
+    const bool reused = now && now->gpu == had->gpu && now->instance.start == had->instance.start;
+    if (!reused) kept.push_back(&*pending.before);
+  }
+  return kept;
 }
 
 void Keeper::pin(const LeaseRecord& record) {

@@ -46,11 +46,8 @@ void Keeper::resize_all() {
     if (others_wait && more) continue;
     unpin(before);
     (void)place(id);
-    // What it had is its own until the change is done, unless that is where the change is made.
-    const auto& now = record->place;
-    const auto& had = before.place;
-    const bool reused = now && had && now->gpu == had->gpu && now->instance.start == had->instance.start;
-    if (!reused) pin(before);
+    if (std::ranges::any_of(kept_rooms(), [&](const LeaseRecord* kept) { return kept->lease.id == before.lease.id; }))
+      pin(before);
   }
 }
 
@@ -145,9 +142,7 @@ std::vector<lease::Held> Keeper::held() {
       one.expires = now_ + *record.duration + policy_.grace + kEndsWithin;
   };
   for (const auto& [id, record] : book_.live()) add(record);
-  for (const auto& [id, pending] : pending_)
-    if (const LeaseRecord* const record = book_.find(id); record != nullptr && pending.before && !record->place)
-      add(*pending.before);  // it may have to be put back
+  for (const LeaseRecord* kept : kept_rooms()) add(*kept);
   return held;
 }
 

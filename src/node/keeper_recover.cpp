@@ -25,7 +25,7 @@ std::string place_text(const layout::Gpu& gpu, const LeasePlace& place) {
 }  // namespace
 
 Result<Recovered> Keeper::open(Progress& progress) {
-  stale_ = false;
+  stale_ = true;  // until all of this is done
   forget_changes();
   pending_.clear();
   closed_.clear();
@@ -54,6 +54,7 @@ Result<Recovered> Keeper::open(Progress& progress) {
     for (auto& [id, record] : book_.live()) remember_grant(record);
   if (new_epoch)
     TRY_VOID(parts_.ledger.write("conduct", false, [&] { return leases_.store_conduct({false, context_.epoch}); }));
+  stale_ = false;
   return recovered;
 }
 
@@ -137,12 +138,10 @@ void Keeper::reconcile_lease(LeaseRecord& record, bool new_epoch, std::vector<st
     remember_grant(record);
     return begin_end(record, fmt::format("its process, pid {}, ended", holder->pid), std::chrono::seconds(0));
   }
-  if (!record.place || !holds_partition(record.lease.state)) {
-    if (record.lease.state != State::cutting && record.lease.state != State::granting) return;
-    record.lease.state = State::waiting;
-    return changed(record);
-  }
-  if (record.lease.state == State::cutting && !record.lease.granted && unfinished_.contains(record.place->gpu)) {
+  if (record.lease.state == State::waiting || record.lease.state == State::parked) return;
+  // What waited and was not handed over yet waits again, with all that was asked together with it: all or none is
+  // granted. What was cut for it idles and serves it, if nobody's turn is before.
+  if (!record.place || (!record.lease.granted && record.lease.state != State::releasing)) {
     record.place.reset();
     record.lease.state = State::waiting;
     return changed(record);
@@ -159,6 +158,7 @@ void Keeper::reconcile_lease(LeaseRecord& record, bool new_epoch, std::vector<st
   if (!why) {
     const bool there =
         record.place->whole_gpu || partition(record) != nullptr || !unfinished_.contains(record.place->gpu);
+    record.moved = record.lease.state == State::cutting;
     record.lease.state = there ? State::granting : State::cutting;  // everything is handed over anew
     return changed(record);
   }
@@ -280,7 +280,8 @@ Result<void> Keeper::remove_leftovers() {
   for (const auto& [id, record] : book_.live())
     if (record.lease.state == State::active || record.lease.state == State::granting) live.insert(record.lease.name);
   for (const std::string& name : TRY(handover_.remove_files_but(live)))
-    event("foreign", name, "a CDI file without a lease was removed");
+    if (book_.find(std::string_view(name)) == nullptr)
+      event("recovered", name, "a CDI file without a lease was removed");
   for (const auto& [id, record] : book_.live())
     if (record.lease.state == State::releasing) live.insert(record.lease.name);
   for (const std::string& name : handover_.groups()) {

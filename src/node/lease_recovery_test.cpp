@@ -92,6 +92,23 @@ void killed(const std::function<void()>& work) {
   ::waitpid(child, nullptr, 0);
 }
 
+// What a daemon does in a process that comes to its end by SIGKILL somewhere in it.
+void dies(const std::function<void()>& work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    try {
+      work();
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status)) << "it lived on";
+}
+
 // The driver is unloaded and loaded again within one boot: all instances go.
 class ReloadedWorld : public LeaseWorld {
  public:
@@ -190,6 +207,72 @@ TEST_F(LeaseRecovery, LeasesAreCutAgainAfterAReloadOfTheDriverAlone) {
     }
     EXPECT_THAT(world.pins(0), Contains("lease a (root)"));
   }
+}
+
+// Those of one request that waited, cut and not yet handed over when the daemon died: afterwards each is one by itself.
+TEST_F(LeaseRecovery, WhatIsAskedOfOneOfSeveralLeavesTheOthersAlone) {
+  LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}]\n");
+  world.must_apply(world.exactly({{0, {}}}));
+  dies([&] {
+    bool armed = false;
+    world.options.on_event = [&](std::string_view what) {
+      if (armed && what == "cut") ::raise(SIGKILL);
+    };
+    auto daemon = world.open_daemon();
+    value(daemon->lease(world.ask("7g.40gb", "whole")));
+    auto request = world.ask("2g.10gb", "many");
+    request.count = 2;
+    EXPECT_EQ(value(daemon->lease(request)).at(0).state, LeaseState::waiting);
+    armed = true;
+    (void)daemon->release(world.change("whole"));
+  });
+  const std::vector<std::string> expected = {"many-1 active", "many-2 active"};
+  const auto drawn = [](const std::vector<api::Lease>& leases) {
+    std::vector<std::string> lines;
+    for (const api::Lease& lease : leases) lines.push_back(lease.name + " " + std::string(to_string(lease.state)));
+    return lines;
+  };
+  {
+    auto daemon = world.open_daemon();
+    EXPECT_EQ(drawn(value(daemon->leases({}))), expected);
+    api::Requirement whole;
+    whole.profile = "7g.40gb";
+    EXPECT_FALSE(daemon->resize(world.change("many-1"), whole));
+    EXPECT_EQ(drawn(value(daemon->leases({}))), expected);
+    value(daemon->lease(world.ask("3g.20gb", "another")));
+  }
+  auto daemon = world.open_daemon();
+  EXPECT_THAT(value(daemon->leases({})), SizeIs(3));
+}
+
+// Nothing happened to them.
+TEST_F(LeaseRecovery, ARestartIsNoEventOfItsLeases) {
+  LeaseWorld world(kTwoGpus);
+  world.must_apply(world.exactly({{0, {}}, {1, {}}}));
+  dies([&] {
+    auto daemon = world.open_daemon();
+    value(daemon->lease(world.ask("3g.20gb", "a")));
+    value(daemon->lease(world.ask("1g.5gb", "b")));
+    ::raise(SIGKILL);
+  });
+  auto daemon = world.open_daemon();
+  std::vector<std::string> kinds;
+  for (const api::Event& event : value(daemon->events({}))) kinds.push_back(event.kind);
+  EXPECT_EQ(kinds, (std::vector<std::string>{"layout.changed", "lease.active", "lease.active"}));
+}
+
+// An apply is the first to be asked after the driver was loaded again.
+TEST_F(LeaseRecovery, AnApplyNoticesAnotherLoadOfTheDriver) {
+  ReloadedWorld world(kTwoGpus);
+  world.must_apply(world.exactly({{0, {}}, {1, {"7g.40gb@0"}}}));
+  auto daemon = world.open_daemon();
+  value(daemon->lease(world.ask("3g.20gb", "a")));
+  world.reload_driver();
+  Recorder recorder;
+  value(daemon->apply(world.exactly({{1, {"2g.10gb@0"}}}), recorder));
+  const layout::NodeState state = value(daemon->status()).state;
+  EXPECT_EQ(draw(state.gpus.at(0)), "on 3g.20gb@4*");
+  EXPECT_EQ(draw(state.gpus.at(1)), "on 2g.10gb@0") << "it is ours";
 }
 
 TEST_F(LeaseRecovery, ProcessesStayConfinedAndPinnedWhenTheDaemonStartsAgain) {
