@@ -75,7 +75,7 @@ Result<int> run_emulate_hold(const Parsed& parsed) {
   const auto pid = TRY(pid_of(parsed));
   // CMD takes this process over, and with it the pid and start time that are registered.
   const auto node = TRY(hold_somewhere(parsed, device, pid, memory));
-  if (parsed.command) return std::unexpected(become(node, *parsed.command));
+  if (parsed.command) return std::unexpected(become(parsed, node, *parsed.command));
   TRY_VOID(print_done(
       format, "pid " + std::to_string(pid) + " holds " + to_string(memory) + " of " + device + " on " + node.name));
   if (parsed.flag("pid")) return 0;
@@ -102,11 +102,11 @@ Result<int> run_emulate_fault(const Parsed& parsed) {
   emulator::Fault fault;
   fault.function = *function;
   TRY_VOID(check_function(fault.function));
-  fault.nvml_return = TRY(emulator::parse_nvml_return(*answer));
+  fault.answer = TRY(emulator::parse_nvml_return(*answer));
   fault.calls = TRY(parsed.number("calls", 1, 1'000'000'000)).value_or(1);
   fault.gpu = TRY(parsed.number("gpu", 0, 31));
   TRY_VOID(emulator::add_fault(node.name, fault));
-  const std::string calls = fault.calls == 1 ? "call" : std::to_string(fault.calls) + " calls";
+  const std::string calls = *fault.calls == 1 ? "call" : std::to_string(*fault.calls) + " calls";
   TRY_VOID(print_done(format, node.name + ": the next " + calls + " of " + fault.function +
                                   (fault.gpu ? " for GPU " + std::to_string(*fault.gpu) : "") + " will return " +
                                   *answer));
@@ -123,7 +123,8 @@ Result<int> run_emulate_lose(const Parsed& parsed) {
   }
   const auto node = TRY(chosen_node(parsed, name));
   const bool back = parsed.flag("back");
-  TRY_VOID(emulator::lose(node.name, gpu.value_or(""), !back));
+  TRY_VOID(emulator::set_condition(node.name, gpu.value_or(""),
+                                   back ? emulator::Condition::good : emulator::Condition::lost));
   TRY_VOID(print_done(format, node.name + ": GPU " + gpu.value_or("") + (back ? " is back" : " is lost")));
   return 0;
 }

@@ -49,8 +49,7 @@ class EmulatedDriver : public testing::Test {
   }
 
   void fault(const std::string& function, int nvml_return, std::optional<int> gpu = std::nullopt, int calls = 1) {
-    value(emulator::add_fault(node_.name,
-                              {.function = function, .nvml_return = nvml_return, .calls = calls, .gpu = gpu}));
+    value(emulator::add_fault(node_.name, {.function = function, .gpu = gpu, .calls = calls, .answer = nvml_return}));
   }
   // MIG on, with the reset that Ampere needs; the GPU read again.
   layout::Gpu with_mig(int index) {

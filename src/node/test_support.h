@@ -163,7 +163,8 @@ class EmulatedWorld {
     value(emulator::hold(emulated.name, device(gpu, text), pid, mib(64)));
   }
   void fault(const std::string& function, int nvml_return, int calls = 1, std::optional<int> gpu = std::nullopt) {
-    value(emulator::add_fault(emulated.name, {function, nvml_return, calls, gpu}));
+    value(
+        emulator::add_fault(emulated.name, {.function = function, .gpu = gpu, .calls = calls, .answer = nvml_return}));
   }
 
   MemoryFileSystem memory;

@@ -25,8 +25,8 @@ constexpr std::array<Kind, 8> kFaults = {{{"nvmlDeviceCreateGpuInstanceWithPlace
 
 void Disturber::add_fault() {
   const Kind& kind = kFaults[static_cast<std::size_t>(holders_.draw(kFaults.size()))];
-  const auto added =
-      emulator::add_fault(world_.emulated.name, {kind.function, kind.nvml_return, 1 + holders_.draw(3), {}});
+  const auto added = emulator::add_fault(
+      world_.emulated.name, {.function = kind.function, .calls = 1 + holders_.draw(3), .answer = kind.nvml_return});
   if (!added) return;  // there are enough of them
   ++counts_["faults"];
   holders_.set_faults(true);
@@ -41,7 +41,8 @@ void Disturber::lose_or_find_gpu() {
   const int gpu = holders_.draw(evidence_.gpus());
   const bool lose = lost_.empty();
   const int which = lose ? gpu : *lost_.begin();
-  node::value(emulator::lose(world_.emulated.name, std::to_string(which), lose));
+  node::value(emulator::set_condition(world_.emulated.name, std::to_string(which),
+                                      lose ? emulator::Condition::lost : emulator::Condition::good));
   if (!lose) {
     lost_.erase(which);
     return;

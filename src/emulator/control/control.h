@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "base/units.h"
 #include "catalog/catalog.h"
 #include "emulator/control/nvml_return.h"
+#include "emulator/engine/fault.h"
 
 namespace partita::emulator {
 
@@ -44,24 +46,27 @@ std::vector<EmulatedNode> list();
 Result<void> stop(std::string_view name);
 // Instances gone, holds gone, boot id new; MIG mode by the boards' generation.
 Result<void> reboot(std::string_view name);
+// As a reboot, but the machine runs on and its boot id stays. `busy` names the processes that hold a GPU.
+Result<void> reload_driver(std::string_view name);
+// The node's clock goes on at once: readings, times of events and what lingers are as of then.
+Result<void> advance(std::string_view name, std::chrono::milliseconds by);
 // One GPU (PCI bus id, index or UUID; empty: all): pending mode becomes current, instances gone. `busy` when
 // something runs on it. GPUs that the driver demands together must be named together: `invalid` names them.
 Result<void> reset(std::string_view name, const std::vector<std::string>& gpus);
 
-// The GPU falls off the bus (every call answers GPU_IS_LOST) or comes back.
-Result<void> lose(std::string_view name, std::string_view gpu, bool lost);
+// What is wrong with the GPU from now on; Condition::good: nothing more.
+Result<void> set_condition(std::string_view name, std::string_view gpu, Condition condition);
+
+// An Xid event, as if the kernel had reported it. `device`: a GPU or a MIG device.
+Result<void> raise_xid(std::string_view name, std::string_view device, unsigned xid);
 
 // Registers a process as user of a MIG device or a whole GPU until it ends. `device`: MIG UUID in both forms, GPU
 // UUID, bus id or index, or "0:1" (GPU index : MIG index). `no_space` when the device has less memory free.
-Result<void> hold(std::string_view name, std::string_view device, pid_t pid, Bytes memory);
+// `load`: of the device's SMs, 0 to 1.
+Result<void> hold(std::string_view name, std::string_view device, pid_t pid, Bytes memory, double load = 1);
 
-struct Fault {
-  std::string function;  // "nvmlDeviceCreateGpuInstanceWithPlacement" or "*"
-  int nvml_return = 0;
-  int calls = 1;           // the next N calls
-  std::optional<int> gpu;  // only on this GPU index
-};
 Result<void> add_fault(std::string_view name, const Fault& fault);
+Result<std::vector<Fault>> faults(std::string_view name);
 Result<void> clear_faults(std::string_view name);
 
 // The library's path, found beside the running program (../lib/partita/emulator/libnvidia-ml.so.1);

@@ -115,21 +115,21 @@ std::optional<std::uint64_t> free_memory(const Engine& engine, const DeviceAt& d
     if (const ProfileSpec* profile = profile_of(gpu, instance); instance.id == device.gpu_instance && profile)
       total_mib = profile->memory_mib;
   for (const HolderState& holder : state.holders)
-    if (device.gpu_instance < 0 || holder.gpu_instance == device.gpu_instance) used += holder.memory_bytes;
+    if (!device.gpu_instance || holder.gpu_instance == device.gpu_instance) used += holder.memory_bytes;
   if (total_mib == 0) return std::nullopt;
   const std::uint64_t total = mib(total_mib).value;
   return total > used ? total - used : 0;
 }
 
 std::string describe(const Engine& engine, const DeviceAt& device) {
-  if (device.gpu_instance < 0) return fmt::format("GPU {}", device.gpu);
+  if (!device.gpu_instance) return fmt::format("GPU {}", device.gpu);
   std::string profile = "MIG device";
   const GpuSpec& gpu = engine.spec().gpus[static_cast<std::size_t>(device.gpu)];
   for (const GpuState state = engine.gpu(device.gpu); const GpuInstanceState& instance : state.instances)
     if (const ProfileSpec* spec = profile_of(gpu, instance); instance.id == device.gpu_instance && spec)
       profile = fmt::format("MIG device of {}@{}", spec->name, instance.start);
-  return fmt::format("GPU {}, {} (GPU instance {}, compute instance {})", device.gpu, profile, device.gpu_instance,
-                     device.compute_instance);
+  return fmt::format("GPU {}, {} (GPU instance {}, compute instance {})", device.gpu, profile, *device.gpu_instance,
+                     device.compute_instance.value_or(0));
 }
 
 std::vector<std::string> holders(const Engine& engine, const std::vector<int>& gpus) {

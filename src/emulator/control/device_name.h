@@ -1,8 +1,10 @@
 // Which device of an emulated node a text means.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "emulator/engine/engine.h"
@@ -14,7 +16,7 @@ Result<int> find_gpu(const NodeSpec& node, std::string_view text);
 
 struct DeviceAt {
   int gpu = 0;
-  int gpu_instance = -1, compute_instance = -1;  // -1: the whole GPU
+  std::optional<int> gpu_instance{}, compute_instance{};  // nullopt: the whole GPU
 };
 
 // A MIG device ("MIG-<uuid>", "MIG-GPU-<gpu uuid>/<gi>/<ci>", "0:1" or "GPU:1" as GPU index and MIG index) or a GPU.

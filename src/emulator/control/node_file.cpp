@@ -197,18 +197,19 @@ Result<NodeGpus> read_gpus(const At& at) {
   return gpus;
 }
 
-Result<NodeFault> read_fault(const At& at) {
+Result<Fault> read_fault(const At& at) {
   static constexpr std::array<std::string_view, 2> kRequired = {"function", "return"};
   static constexpr std::array<std::string_view, 2> kOptional = {"calls", "gpu"};
   TRY_VOID(require_keys(at.place, *at.node, kRequired, kOptional));
-  NodeFault fault;
+  Fault fault;
   const At function = required(at, "function"), answer = required(at, "return");
   fault.function = TRY(as_text(function.place, *function.node));
   if (!is_nvml_function(fault.function))
     return wrong(function, fmt::format("expected an NVML function or \"*\", found {}", quote(fault.function)));
   const Result<int> number = parse_nvml_return(TRY(as_text(answer.place, *answer.node)));
   if (!number) return wrong(answer, number.error().message);
-  fault.nvml_return = *number;
+  fault.answer = *number;
+  fault.calls = 1;
   if (const auto key = member(at, "calls")) fault.calls = TRY(read_int(*key, 1, 1'000'000));
   if (const auto key = member(at, "gpu")) fault.gpu = TRY(read_int(*key, 0, kMaxGpus - 1));
   return fault;

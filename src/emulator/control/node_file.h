@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "emulator/engine/fault.h"
 
 namespace partita::emulator {
 
@@ -49,20 +50,13 @@ struct NodeGpus {
   std::vector<ProfileOverride> profiles;
 };
 
-struct NodeFault {
-  std::string function;
-  int nvml_return = 0;
-  int calls = 1;
-  std::optional<int> gpu;
-};
-
 struct NodeFile {
   std::string file;  // as shown in errors
   std::optional<std::string> name;
-  std::string driver;             // "580.95.05"
-  std::string cuda;               // "13.0"
-  std::vector<NodeGpus> gpus;     // 1 to 32 GPUs in all
-  std::vector<NodeFault> faults;  // active from the first start
+  std::string driver;          // "580.95.05"
+  std::string cuda;            // "13.0"
+  std::vector<NodeGpus> gpus;  // 1 to 32 GPUs in all
+  std::vector<Fault> faults;   // active from the first start
 };
 
 // Unknown keys, wrong types and values out of bounds are `invalid`, with file, line and key. Boards and profiles are

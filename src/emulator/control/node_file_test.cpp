@@ -84,7 +84,7 @@ faults:
   EXPECT_EQ(file.gpus[1].plain->compute_capability_minor, 9);
   EXPECT_EQ(file.gpus[1].plain->sm, 142);
   ASSERT_EQ(file.faults.size(), 1U);
-  EXPECT_EQ(file.faults[0].nvml_return, 19);
+  EXPECT_EQ(file.faults[0].answer, 19);
   EXPECT_EQ(file.faults[0].gpu, 1);
 }
 

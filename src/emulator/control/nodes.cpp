@@ -47,8 +47,10 @@ class NodesLock {
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) return cannot("make", folder, error.value());
-    NodesLock lock(::open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    constexpr mode_t kOwnerAlone = 0600;  // who can open it can lock it
+    NodesLock lock(::open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwnerAlone));
     if (lock.fd_ < 0) return cannot("lock", folder, errno);
+    (void)::fchmod(lock.fd_, kOwnerAlone);  // one that an earlier version made
     while (::flock(lock.fd_, LOCK_EX) != 0)
       if (errno != EINTR) return cannot("lock", folder, errno);
     for (const char* left_over : {".starting", ".stopping"}) fs::remove_all(folder / left_over, error);
@@ -110,7 +112,7 @@ Result<void> make(catalog::Catalog& catalog, const NodeSource& source, const std
   const NodeFile file = TRY(read_node_file(source.text, source.file));
   const NodeSpec spec = TRY(
       compile(catalog, file, name, is_node_path(source.type) ? fs::path(source.type).stem().string() : source.type));
-  for (const NodeFault& fault : file.faults)
+  for (const Fault& fault : file.faults)
     if (fault.gpu && static_cast<std::size_t>(*fault.gpu) >= spec.gpus.size())
       return fail(ErrorCode::invalid, fmt::format("{}: faults: there is no GPU {}; the node has {}", source.file,
                                                   *fault.gpu, spec.gpus.size()));
@@ -122,8 +124,8 @@ Result<void> make(catalog::Catalog& catalog, const NodeSource& source, const std
   TRY_VOID(write(folder / "node.yaml", source.text));
   if (file.faults.empty()) return {};
   Engine engine = TRY(Engine::open(folder));
-  for (const NodeFault& fault : file.faults)
-    if (engine.add_fault(fault.function, fault.nvml_return, fault.calls, fault.gpu.value_or(-1)) != kSuccess)
+  for (const Fault& fault : file.faults)
+    if (engine.add_fault(fault) != kSuccess)
       return fail(ErrorCode::invalid, fmt::format("{}: faults: too many", source.file));
   return {};
 }

@@ -62,6 +62,19 @@ Result<std::vector<int>> choose(const NodeSpec& node, const std::vector<std::str
   return std::vector<int>(chosen.begin(), chosen.end());
 }
 
+// What the engine will not have.
+std::string wrong_fault(const Fault& fault) {
+  if (fault.calls && *fault.calls < 1) return fmt::format("expected at least 1 call to fail, found {}", *fault.calls);
+  if (fault.probability && !(*fault.probability >= 0 && *fault.probability <= 1))
+    return fmt::format("expected a probability of 0 to 1, found {}", *fault.probability);
+  if (fault.measured_times || fault.linger)
+    return "measured times and a busy time after exit concern all calls and always: no function, return, delay, calls "
+           "or probability go with them";
+  if (!fault.answer && !fault.delay && !fault.xid && !fault.condition)
+    return "the fault does nothing: expected a return, a delay, an Xid or a condition of the GPU";
+  return "expected delays of 0 to 1 hour, the shorter one first";
+}
+
 }  // namespace
 
 Result<void> reboot(std::string_view name) {
@@ -85,20 +98,46 @@ Result<void> reset(std::string_view name, const std::vector<std::string>& gpus) 
   return fail(ErrorCode::busy, std::move(message), std::move(in_use));
 }
 
-Result<void> lose(std::string_view name, std::string_view gpu, bool lost) {
+Result<void> reload_driver(std::string_view name) {
   Engine engine = TRY(open_own_node(name));
-  const NvmlReturn answer = engine.set_lost(TRY(find_gpu(engine.spec(), gpu)), lost);
-  if (answer != kSuccess) return refused("lose", answer);
+  const NvmlReturn answer = engine.reload_driver();
+  if (answer == kSuccess) return {};
+  if (answer != kInUse) return refused("load the driver anew", answer);
+  std::vector<std::string> in_use = holders(engine, TRY(choose(engine.spec(), {})));
+  std::string message =
+      fmt::format("cannot unload the driver: in use by {}; end them first", count_of(in_use.size(), "process"));
+  return fail(ErrorCode::busy, std::move(message), std::move(in_use));
+}
+
+Result<void> advance(std::string_view name, std::chrono::milliseconds by) {
+  const NvmlReturn answer = TRY(open_own_node(name)).advance(by);
+  if (answer != kSuccess) return refused("advance the clock", answer);
   return {};
 }
 
-Result<void> hold(std::string_view name, std::string_view device, pid_t pid, Bytes memory) {
+Result<void> set_condition(std::string_view name, std::string_view gpu, Condition condition) {
+  Engine engine = TRY(open_own_node(name));
+  const NvmlReturn answer = engine.set_condition(TRY(find_gpu(engine.spec(), gpu)), condition);
+  if (answer != kSuccess) return refused("break a GPU", answer);
+  return {};
+}
+
+Result<void> raise_xid(std::string_view name, std::string_view device, unsigned xid) {
+  Engine engine = TRY(open_own_node(name));
+  const DeviceAt at = TRY(find_device(engine, device));
+  const NvmlReturn answer = engine.raise_xid(at.gpu, xid, at.gpu_instance, at.compute_instance);
+  if (answer != kSuccess) return refused("raise an Xid", answer);
+  return {};
+}
+
+Result<void> hold(std::string_view name, std::string_view device, pid_t pid, Bytes memory, double load) {
+  if (!(load >= 0 && load <= 1)) return fail(ErrorCode::invalid, "expected a load of 0 to 1 of the device");
   Engine engine = TRY(open_node(name));
   const DeviceAt at = TRY(find_device(engine, device));
   if (pid <= 0 || (::kill(pid, 0) != 0 && errno == ESRCH))
     return fail(ErrorCode::not_found, fmt::format("no process has the id {}", pid));
   const std::string what = describe(engine, at);
-  if (at.gpu_instance < 0 && memory.value > 0 && engine.gpu(at.gpu).mig_current)
+  if (!at.gpu_instance && memory.value > 0 && engine.gpu(at.gpu).mig_current)
     return fail(ErrorCode::invalid,
                 fmt::format("{} is in MIG mode: a process gets memory on a MIG device only; name one "
                             "of its MIG devices, or hold the GPU with 0 bytes",
@@ -109,7 +148,7 @@ Result<void> hold(std::string_view name, std::string_view device, pid_t pid, Byt
         ErrorCode::no_space,
         fmt::format("{} has {} free, less than the {} asked for", what, to_string(Bytes{*free}), to_string(memory)),
         holders(engine, {at.gpu}));
-  const NvmlReturn answer = engine.hold(at.gpu, at.gpu_instance, at.compute_instance, pid, memory.value);
+  const NvmlReturn answer = engine.hold(at.gpu, at.gpu_instance, at.compute_instance, pid, memory.value, load);
   if (answer == kSuccess) return {};
   if (answer == kNotFound) return fail(ErrorCode::not_found, fmt::format("{} is gone", what));
   return refused(fmt::format("hold {}", what), answer);
@@ -122,16 +161,17 @@ Result<void> add_fault(std::string_view name, const Fault& fault) {
     return fail(ErrorCode::invalid, fmt::format("{} is no NVML function; expected a name such as "
                                                 "nvmlDeviceCreateGpuInstanceWithPlacement, or \"*\" for all",
                                                 quote(fault.function)));
-  if (fault.calls < 1)
-    return fail(ErrorCode::invalid, fmt::format("expected at least 1 call to fail, found {}", fault.calls));
   if (fault.gpu && (*fault.gpu < 0 || *fault.gpu >= gpus))
     return fail(ErrorCode::not_found, fmt::format("emulated node {} has no GPU {}; it has {}", name, *fault.gpu, gpus));
-  const NvmlReturn answer = engine.add_fault(fault.function, fault.nvml_return, fault.calls, fault.gpu.value_or(-1));
+  const NvmlReturn answer = engine.add_fault(fault);
+  if (answer == kInvalidArgument) return fail(ErrorCode::invalid, wrong_fault(fault));
   if (answer == kInsufficientResources)
     return fail(ErrorCode::unavailable, fmt::format("emulated node {} has too many faults; clear them first", name));
   if (answer != kSuccess) return refused("add a fault", answer);
   return {};
 }
+
+Result<std::vector<Fault>> faults(std::string_view name) { return TRY(open_node(name)).faults(); }
 
 Result<void> clear_faults(std::string_view name) {
   const NvmlReturn answer = TRY(open_own_node(name)).clear_faults();

@@ -94,7 +94,7 @@ TEST_F(Operate, ADeviceHasManyNames) {
     const Result<DeviceAt> device = find_device(engine, name);
     ASSERT_TRUE(device) << device.error().message;
     EXPECT_EQ(device->gpu, 1) << name;
-    EXPECT_EQ(device->gpu_instance, -1) << name;
+    EXPECT_EQ(device->gpu_instance, std::nullopt);
   }
   for (const char* name : {"", "8", "-1", "1:2", "1:", ":1", "1:-1", "MIG-", "MIG-1234", "MIG-GPU-1/2", "GPU-",
                            "99:00.0", "../1", "1:0:0", "4294967297"})
@@ -168,29 +168,27 @@ TEST_F(Operate, RebootKeepsTheModeWhereTheBoardDoes) {
 
 TEST_F(Operate, AGpuIsLostAndComesBack) {
   const Engine engine = started("a30x2");
-  ASSERT_TRUE(lose("lab", "1", true));
-  EXPECT_TRUE(engine.gpu(1).lost);
-  EXPECT_FALSE(engine.gpu(0).lost);
-  ASSERT_TRUE(lose("lab", "ca:00.0", false));
-  EXPECT_FALSE(engine.gpu(1).lost);
-  EXPECT_EQ(lose("lab", "2", true).error().code, ErrorCode::not_found);
+  ASSERT_TRUE(set_condition("lab", "1", Condition::lost));
+  EXPECT_TRUE(engine.gpu(1).condition == Condition::lost);
+  EXPECT_FALSE(engine.gpu(0).condition == Condition::lost);
+  ASSERT_TRUE(set_condition("lab", "ca:00.0", Condition::good));
+  EXPECT_FALSE(engine.gpu(1).condition == Condition::lost);
+  EXPECT_EQ(set_condition("lab", "2", Condition::lost).error().code, ErrorCode::not_found);
 }
 
 TEST_F(Operate, FaultsAreAddedAndCleared) {
   Engine engine = started("a30x2");
-  ASSERT_TRUE(add_fault("lab", {.function = "nvmlDeviceGetName", .nvml_return = 999, .calls = 1, .gpu = 1}));
+  ASSERT_TRUE(add_fault("lab", {.function = "nvmlDeviceGetName", .gpu = 1, .calls = 1, .answer = 999}));
   EXPECT_FALSE(engine.take_fault("nvmlDeviceGetName", 0));
   EXPECT_EQ(engine.take_fault("nvmlDeviceGetName", 1), 999);
   EXPECT_FALSE(engine.take_fault("nvmlDeviceGetName", 1));
-  ASSERT_TRUE(add_fault("lab", {.function = "*", .nvml_return = 10, .calls = 5, .gpu = {}}));
+  ASSERT_TRUE(add_fault("lab", {.function = "*", .gpu = {}, .calls = 5, .answer = 10}));
   ASSERT_TRUE(clear_faults("lab"));
   EXPECT_FALSE(engine.take_fault("nvmlInit_v2", -1));
-  EXPECT_EQ(add_fault("lab", {.function = "init", .nvml_return = 10, .calls = 1, .gpu = {}}).error().code,
+  EXPECT_EQ(add_fault("lab", {.function = "init", .gpu = {}, .calls = 1, .answer = 10}).error().code,
             ErrorCode::invalid);
-  EXPECT_EQ(add_fault("lab", {.function = "*", .nvml_return = 10, .calls = 0, .gpu = {}}).error().code,
-            ErrorCode::invalid);
-  EXPECT_EQ(add_fault("lab", {.function = "*", .nvml_return = 10, .calls = 1, .gpu = 2}).error().code,
-            ErrorCode::not_found);
+  EXPECT_EQ(add_fault("lab", {.function = "*", .gpu = {}, .calls = 0, .answer = 10}).error().code, ErrorCode::invalid);
+  EXPECT_EQ(add_fault("lab", {.function = "*", .gpu = 2, .calls = 1, .answer = 10}).error().code, ErrorCode::not_found);
 }
 
 // How many of what only the owner may do are denied to a user who is somebody else.
@@ -198,8 +196,9 @@ int denied_to_nobody(const std::string& node) {
   const pid_t child = ::fork();
   if (child == 0) {
     if (::setresuid(65534, 65534, 65534) != 0) ::_exit(99);
-    const Result<void> answers[] = {reboot(node), reset(node, {}), lose(node, "0", true),
-                                    add_fault(node, {"nvmlInit_v2", 19, 1, {}}), clear_faults(node)};
+    const Result<void> answers[] = {reboot(node), reset(node, {}), set_condition(node, "0", Condition::lost),
+                                    add_fault(node, {.function = "nvmlInit_v2", .calls = 1, .answer = 19}),
+                                    clear_faults(node)};
     int denied = 0;
     for (const auto& answer : answers) denied += !answer && answer.error().code == ErrorCode::denied;
     ::_exit(denied);

@@ -7,9 +7,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
+#include <thread>
 #include <utility>
 
+#include "emulator/engine/behaviour.h"
 #include "emulator/engine/engine_impl.h"
 #include "emulator/engine/processes.h"
 #include "emulator/engine/rules.h"
@@ -28,6 +29,8 @@ std::uint64_t new_boot_id() {
   return id;
 }
 
+}  // namespace
+
 ComputeInstanceState to_state(const ComputeRecord& record) {
   return {record.id,    record.profile, record.start, record.size, record.slices, "MIG-" + to_text(record.uuid),
           record.serial};
@@ -40,35 +43,26 @@ GpuInstanceState to_state(const GpuSpec& gpu, const InstanceRecord& record) {
   return state;
 }
 
-// Ids ascend, so that lists come out as the driver gives them.
-template <class Record, std::size_t N, class Count>
-Record& insert_by_id(std::array<Record, N>& records, Count& count, const Record& made) {
-  auto* begin = records.data();
-  auto* at = std::find_if(begin, begin + count, [&](const Record& r) { return r.id > made.id; });
-  std::copy_backward(at, begin + count, begin + count + 1);
-  ++count;
-  return *at = made;
-}
-
-template <class Record, std::size_t N, class Count>
-void erase_id(std::array<Record, N>& records, Count& count, int id) {
-  auto* end = std::remove_if(records.data(), records.data() + count, [&](const Record& r) { return r.id == id; });
-  count = static_cast<Count>(end - records.data());
-}
-
-std::uint32_t take_serial(NodeRecord& node) {
-  const std::uint32_t serial = node.next_serial++;
-  if (node.next_serial == 0) node.next_serial = 1;
-  return serial;
-}
-
-}  // namespace
-
-Engine::Impl::Impl(std::filesystem::path where, NodeSpec what, std::unique_ptr<StateFile> state)
-    : folder(std::move(where)), spec(std::move(what)), file(std::move(state)), files(folder, spec) {
+Engine::Impl::Impl(std::filesystem::path where, NodeSpec what, std::unique_ptr<StateFile> state, Timing time)
+    : folder(std::move(where)),
+      spec(std::move(what)),
+      file(std::move(state)),
+      files(folder, spec),
+      timing(std::move(time)) {
   struct stat info{};
   if (::stat(folder.c_str(), &info) == 0) owner = info.st_uid;
   driver_major = std::atoi(spec.driver_version.c_str());
+}
+
+std::int64_t Engine::Impl::now_ms(const NodeRecord& node) const {
+  const Clock& clock = timing.clock != nullptr ? *timing.clock : system_clock;
+  return clock.now().time_since_epoch().count() + node.clock_offset_ms;
+}
+
+void Engine::Impl::wait(std::chrono::milliseconds time) const {
+  if (time.count() <= 0) return;
+  if (timing.wait) return timing.wait(time);
+  std::this_thread::sleep_for(time);
 }
 
 void Engine::Impl::snapshot(int index, GpuRecord& record) const {
@@ -94,27 +88,9 @@ NvmlReturn Engine::Impl::refuses_instances(int index) const {
   if (!has(index)) return kInvalidArgument;
   const GpuHead now = file->read_gpu_summary(index);
   if (now.lost != 0) return kGpuIsLost;
+  if (now.reset_required != 0) return kResetRequired;
   if (gpu(index).units == 0 || now.mig_current == 0) return kNotSupported;
   return may_change_instances() ? kSuccess : kNoPermission;
-}
-
-void Engine::Impl::commit(StateFile::Transaction& turn, bool instances_changed) {
-  if (!instances_changed || !spec.files) return turn.commit();
-  const std::uint64_t before = turn.node().change;
-  const std::uint64_t after = ++turn.node().change;
-  if (file->files_change() != before) {
-    turn.commit();
-    return repair_files();
-  }
-  const std::vector<int> changed = turn.changed_gpus();
-  std::vector<GpuRecord> shown(changed.size());
-  for (std::size_t i = 0; i < changed.size(); ++i) snapshot(changed[i], shown[i]);
-  turn.commit();
-  bool good = true;
-  for (std::size_t i = 0; i < changed.size(); ++i) {
-    good = files.write_change(changed[i], shown[i], turn.gpu(changed[i])) && good;
-  }
-  if (good) file->set_files_change(after);
 }
 
 void Engine::Impl::repair_files() {
@@ -141,6 +117,7 @@ Result<void> Engine::create(const std::filesystem::path& folder, const NodeSpec&
   std::vector<GpuRecord> gpus(spec.gpus.size());
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     gpus[i].mig_current = gpus[i].mig_pending = spec.gpus[i].units > 0 && spec.gpus[i].mig_enabled ? 1 : 0;
+    start_meters(gpus[i], SystemClock().now().time_since_epoch().count());
   }
   NodeRecord node;
   node.boot_id = new_boot_id();
@@ -150,7 +127,7 @@ Result<void> Engine::create(const std::filesystem::path& folder, const NodeSpec&
   return {};
 }
 
-Result<Engine> Engine::open(const std::filesystem::path& folder) {
+Result<Engine> Engine::open(const std::filesystem::path& folder, Timing timing) {
   std::error_code error;
   const auto absolute = std::filesystem::absolute(folder, error);
   auto file = TRY(StateFile::open(error ? folder : absolute));
@@ -159,7 +136,7 @@ Result<Engine> Engine::open(const std::filesystem::path& folder) {
     return fail(ErrorCode::invalid, folder.string() + ": damaged: the number of GPUs differs; start the node again");
   }
   TRY_VOID(check(spec));
-  Engine engine(std::make_unique<Impl>(error ? folder : absolute, std::move(spec), std::move(file)));
+  Engine engine(std::make_unique<Impl>(error ? folder : absolute, std::move(spec), std::move(file), std::move(timing)));
   Impl& impl = *engine.impl_;
   if (impl.spec.files && impl.file->writable() && impl.may_change_mode() &&
       impl.file->files_change() != impl.file->read_node().change) {
@@ -184,98 +161,17 @@ GpuState Engine::gpu(int index) const {
   GpuState state;
   state.mig_current = record.mig_current != 0;
   state.mig_pending = record.mig_pending != 0;
-  state.lost = record.lost != 0;
+  state.condition = condition_of(record);
   for (std::size_t i = 0; i < record.instance_count; ++i) {
     state.instances.push_back(to_state(impl_->gpu(index), record.instances[i]));
   }
   for (std::size_t i = 0; i < record.holder_count; ++i) {
     const HolderRecord& h = record.holders[i];
     if (!process_lives(h.pid, h.start_time)) continue;
-    state.holders.push_back({h.pid, h.start_time, h.memory_bytes, h.gpu_instance, h.compute_instance});
+    state.holders.push_back({h.pid, h.start_time, h.memory_bytes, instance_id(h.gpu_instance),
+                             instance_id(h.compute_instance), Time(std::chrono::milliseconds(h.since_ms)), h.load});
   }
   return state;
-}
-
-NvmlReturn Engine::create_gpu_instance(int gpu, int profile_id, std::optional<int> start, GpuInstanceState& made) {
-  if (const NvmlReturn answer = impl_->refuses_instances(gpu); answer != kSuccess) return answer;
-  const GpuSpec& spec = impl_->gpu(gpu);
-  const ProfileSpec* profile = find_profile(spec, profile_id);
-  if (profile == nullptr) return kInvalidArgument;
-  StateFile::Transaction turn(*impl_->file);
-  if (!turn) return impl_->why_no_turn();
-  GpuRecord& record = turn.gpu(gpu);
-  if (record.mig_current == 0) return kNotSupported;
-  if (record.instance_count == 0 && whole_gpu_busy(record)) return kInUse;
-  int place = 0;
-  const NvmlReturn answer = choose_place(spec, record, *profile, start, impl_->driver_major, place);
-  if (answer != kSuccess) return answer;
-  InstanceRecord instance;
-  instance.serial = take_serial(turn.node());
-  instance.id = static_cast<std::uint8_t>(gpu_instance_id(spec, place, profile->size));
-  instance.profile = static_cast<std::uint8_t>(profile - spec.profiles.data());
-  instance.start = static_cast<std::uint8_t>(place);
-  instance.size = static_cast<std::uint8_t>(profile->size);
-  insert_by_id(record.instances, record.instance_count, instance);
-  impl_->commit(turn, true);
-  made = to_state(spec, instance);
-  return kSuccess;
-}
-
-NvmlReturn Engine::destroy_gpu_instance(int gpu, int id, std::uint32_t serial) {
-  if (const NvmlReturn answer = impl_->refuses_instances(gpu); answer != kSuccess) return answer;
-  StateFile::Transaction turn(*impl_->file);
-  if (!turn) return impl_->why_no_turn();
-  GpuRecord& record = turn.gpu(gpu);
-  const InstanceRecord* instance = record.instance(id);
-  if (instance == nullptr || (serial != 0 && instance->serial != serial)) return kNotFound;
-  if (instance->compute_count > 0 || instance_busy(record, id)) return kInUse;
-  erase_id(record.instances, record.instance_count, id);
-  impl_->commit(turn, true);
-  return kSuccess;
-}
-
-NvmlReturn Engine::create_compute_instance(int gpu, int gi, std::uint32_t gi_serial, int profile,
-                                           std::optional<int> start, ComputeInstanceState& made) {
-  if (const NvmlReturn answer = impl_->refuses_instances(gpu); answer != kSuccess) return answer;
-  const GpuSpec& spec = impl_->gpu(gpu);
-  StateFile::Transaction turn(*impl_->file);
-  if (!turn) return impl_->why_no_turn();
-  GpuRecord& record = turn.gpu(gpu);
-  InstanceRecord* instance = record.instance(gi);
-  if (instance == nullptr || (gi_serial != 0 && instance->serial != gi_serial)) return kNotFound;
-  const ComputeProfileSpec* kind = find_compute_profile(spec.profiles[instance->profile], profile);
-  if (kind == nullptr) return kNotSupported;
-  int place = 0;
-  const NvmlReturn answer = choose_compute_place(*instance, *kind, start, place);
-  if (answer != kSuccess) return answer;
-  ComputeRecord compute;
-  compute.serial = take_serial(turn.node());
-  compute.id = static_cast<std::uint8_t>(lowest_free_compute_id(*instance));
-  compute.profile = static_cast<std::uint8_t>(profile);
-  compute.start = static_cast<std::uint8_t>(place);
-  compute.size = static_cast<std::uint8_t>(kind->size);
-  compute.slices = static_cast<std::uint8_t>(kind->slices);
-  compute.syspipe = static_cast<std::uint8_t>(syspipe_of(spec, *instance, place));
-  compute.uuid = mig_uuid(spec.chip_id, spec.pdi, instance->id, compute.syspipe);
-  insert_by_id(instance->compute, instance->compute_count, compute);
-  impl_->commit(turn, true);
-  made = to_state(compute);
-  return kSuccess;
-}
-
-NvmlReturn Engine::destroy_compute_instance(int gpu, int gi, std::uint32_t gi_serial, int ci, std::uint32_t ci_serial) {
-  if (const NvmlReturn answer = impl_->refuses_instances(gpu); answer != kSuccess) return answer;
-  StateFile::Transaction turn(*impl_->file);
-  if (!turn) return impl_->why_no_turn();
-  GpuRecord& record = turn.gpu(gpu);
-  InstanceRecord* instance = record.instance(gi);
-  if (instance == nullptr || (gi_serial != 0 && instance->serial != gi_serial)) return kNotFound;
-  const ComputeRecord* compute = compute_of(*instance, ci);
-  if (compute == nullptr || (ci_serial != 0 && compute->serial != ci_serial)) return kNotFound;
-  if (compute_busy(record, gi, ci)) return kInUse;
-  erase_id(instance->compute, instance->compute_count, ci);
-  impl_->commit(turn, true);
-  return kSuccess;
 }
 
 int Engine::remaining_capacity(int gpu, int profile_id) const {

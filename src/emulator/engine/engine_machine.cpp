@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 
+#include "emulator/engine/behaviour.h"
 #include "emulator/engine/engine_impl.h"
 #include "emulator/engine/processes.h"
 
@@ -17,6 +17,8 @@ std::uint64_t next_boot_id(std::uint64_t last) {
   if (::getrandom(&id, sizeof id, 0) != sizeof id || id == 0 || id == last) id = last + 1;
   return id;
 }
+
+constexpr unsigned kXidOffTheBus = 79;
 
 void drop_instances(GpuRecord& record) { record.instance_count = 0; }
 
@@ -36,19 +38,16 @@ std::uint64_t memory_held(const GpuRecord& record, int gi, pid_t except) {
   return sum;
 }
 
-bool matches(const FaultRecord& row, std::string_view function, int gpu) {
-  return (std::string_view(row.function) == "*" || std::string_view(row.function) == function) &&
-         (row.gpu < 0 || row.gpu == gpu);
-}
-
 }  // namespace
 
 NvmlReturn Engine::set_mig_mode(int gpu, bool enabled, NvmlReturn& activation) {
   if (!impl_->has(gpu)) return kInvalidArgument;
-  if (impl_->file->read_gpu_summary(gpu).lost != 0) return kGpuIsLost;
+  const GpuHead now = impl_->file->read_gpu_summary(gpu);
+  if (now.lost != 0) return kGpuIsLost;
+  if (now.reset_required != 0) return kResetRequired;
   if (impl_->gpu(gpu).units == 0) return kNotSupported;
   if (!impl_->may_change_mode()) return kNoPermission;
-  StateFile::Transaction turn(*impl_->file);
+  Turn turn(*impl_);
   if (!turn) return impl_->why_no_turn();
   GpuRecord& record = turn.gpu(gpu);
   const std::uint8_t wanted = enabled ? 1 : 0;
@@ -56,28 +55,40 @@ NvmlReturn Engine::set_mig_mode(int gpu, bool enabled, NvmlReturn& activation) {
   const bool idle = record.holder_count == 0 && record.instance_count == 0;
   record.mig_pending = wanted;
   activation = changes && !idle ? kInUse : kSuccess;
-  if (changes && idle && !impl_->gpu(gpu).mode_change_needs_reset) record.mig_current = wanted;
-  impl_->commit(turn, false);
+  if (changes && idle && !impl_->gpu(gpu).mode_change_needs_reset) {
+    record.mig_current = wanted;
+    turn.add_event(kMigConfigEvent, gpu);
+  }
+  turn.commit(false);
   return kSuccess;
 }
 
-NvmlReturn Engine::hold(int gpu, int gi, int ci, pid_t pid, std::uint64_t memory_bytes) {
-  if (!impl_->has(gpu) || gi >= kMaxGpuInstances || (gi < 0 && ci >= 0)) return kInvalidArgument;
+NvmlReturn Engine::hold(int gpu, std::optional<int> gi, std::optional<int> ci, pid_t pid, std::uint64_t memory_bytes,
+                        double load) {
+  if (!impl_->has(gpu) || gi.has_value() != ci.has_value() || !(load >= 0 && load <= 1)) return kInvalidArgument;
+  if (gi && (*gi < 0 || *gi >= kMaxGpuInstances || *ci < 0)) return kInvalidArgument;
   const auto started = process_start_time(pid);
   if (!started) return kInvalidArgument;
-  StateFile::Transaction turn(*impl_->file);
+  Turn turn(*impl_);
   if (!turn) return impl_->why_no_turn();
   GpuRecord& record = turn.gpu(gpu);
   if (record.lost != 0) return kGpuIsLost;
-  if (gi >= 0) {
-    const InstanceRecord* instance = record.instance(gi);
-    if (instance == nullptr || compute_of(*instance, ci) == nullptr) return kNotFound;
+  if (record.reset_required != 0) return kResetRequired;
+  if (gi) {
+    const InstanceRecord* instance = record.instance(*gi);
+    if (instance == nullptr || compute_of(*instance, *ci) == nullptr) return kNotFound;
   }
-  const std::uint64_t total = device_memory(impl_->gpu(gpu), record, gi);
-  const std::uint64_t held = memory_held(record, gi, pid);
+  const int instance_id = gi.value_or(-1);
+  const std::uint64_t total = device_memory(impl_->gpu(gpu), record, instance_id);
+  const std::uint64_t held = memory_held(record, instance_id, pid);
   if (total > 0 && (memory_bytes > total || held > total - memory_bytes)) return kMemory;
-  HolderRecord made{*started, memory_bytes, pid, static_cast<std::int16_t>(gi < 0 ? -1 : gi),
-                    static_cast<std::int16_t>(gi < 0 ? -1 : ci)};
+  HolderRecord made{*started,
+                    memory_bytes,
+                    turn.now_ms(),
+                    pid,
+                    static_cast<float>(load),
+                    static_cast<std::int16_t>(instance_id),
+                    static_cast<std::int16_t>(ci.value_or(-1))};
   auto* end = record.holders.data() + record.holder_count;
   auto* same = std::find_if(record.holders.data(), end, [&](const HolderRecord& h) {
     return h.pid == pid && h.gpu_instance == made.gpu_instance && h.compute_instance == made.compute_instance;
@@ -85,9 +96,11 @@ NvmlReturn Engine::hold(int gpu, int gi, int ci, pid_t pid, std::uint64_t memory
   if (same == end) {
     if (record.holder_count == kMaxHolders) return kInsufficientResources;
     ++record.holder_count;
+  } else {
+    made.since_ms = same->since_ms;
   }
   *same = made;
-  impl_->commit(turn, false);
+  turn.commit(false);
   return kSuccess;
 }
 
@@ -101,7 +114,7 @@ NvmlReturn Engine::reset(const std::vector<int>& gpus) {
     }
   }
   if (!impl_->may_change_mode()) return kNoPermission;
-  StateFile::Transaction turn(*impl_->file);
+  Turn turn(*impl_);
   if (!turn) return impl_->why_no_turn();
   for (const int index : gpus) {
     if (turn.gpu(index).lost != 0) return kGpuIsLost;
@@ -109,91 +122,59 @@ NvmlReturn Engine::reset(const std::vector<int>& gpus) {
   }
   for (const int index : gpus) {
     GpuRecord& record = turn.gpu(index);
+    if (record.mig_current != record.mig_pending || record.instance_count > 0) turn.add_event(kMigConfigEvent, index);
     record.mig_current = record.mig_pending;
+    record.settings.ecc_current = record.settings.ecc_pending;
+    record.reset_required = 0;
     drop_instances(record);
   }
-  impl_->commit(turn, true);
+  turn.commit(true);
   return kSuccess;
+}
+
+// The driver comes up: what it kept in memory is gone.
+void Engine::Impl::load_driver(Turn& turn, bool machine_too) {
+  for (int index = 0; has(index); ++index) {
+    GpuRecord& record = turn.gpu(index);
+    record.mig_current = record.mig_pending = gpu(index).mode_survives_reboot ? record.mig_pending : std::uint8_t{0};
+    if (machine_too && record.lost == 1) record.lost = 0;
+    record.reset_required = 0;
+    record.holder_count = 0;
+    drop_instances(record);
+    start_meters(record, turn.now_ms());
+  }
+  ++turn.node().driver_load;
+  turn.commit_anew();
 }
 
 NvmlReturn Engine::reboot() {
-  StateFile::Transaction turn(*impl_->file);
+  if (!impl_->may_change_mode()) return kNoPermission;
+  Turn turn(*impl_);
+  if (!turn) return impl_->why_no_turn();
+  turn.node().boot_id = next_boot_id(turn.node().boot_id);
+  impl_->load_driver(turn, true);
+  return kSuccess;
+}
+
+NvmlReturn Engine::reload_driver() {
+  if (!impl_->may_change_mode()) return kNoPermission;
+  Turn turn(*impl_);
   if (!turn) return impl_->why_no_turn();
   for (int index = 0; impl_->has(index); ++index) {
-    GpuRecord& record = turn.gpu(index);
-    record.mig_current = record.mig_pending =
-        impl_->gpu(index).mode_survives_reboot ? record.mig_pending : std::uint8_t{0};
-    record.lost = 0;
-    record.holder_count = 0;
-    drop_instances(record);
+    if (turn.gpu(index).holder_count > 0) return turn.refuse(kInUse);
   }
-  turn.node().boot_id = next_boot_id(turn.node().boot_id);
-  if (impl_->spec.files) ++turn.node().change;
-  turn.commit();
-  if (impl_->spec.files) impl_->repair_files();  // the boot id is among them
+  impl_->load_driver(turn, false);
   return kSuccess;
 }
 
-NvmlReturn Engine::set_lost(int gpu, bool lost) {
+NvmlReturn Engine::set_condition(int gpu, Condition condition) {
   if (!impl_->has(gpu)) return kInvalidArgument;
-  StateFile::Transaction turn(*impl_->file);
+  Turn turn(*impl_);
   if (!turn) return impl_->why_no_turn();
-  turn.gpu(gpu).lost = lost ? 1 : 0;
-  turn.commit();
+  turn.set_condition(gpu, condition);
+  if (turn.gpu(gpu).lost != 0) turn.add_event(kXidEvent, gpu, -1, -1, kXidOffTheBus);
+  turn.commit(false);
   return kSuccess;
-}
-
-NvmlReturn Engine::add_fault(std::string_view function, int answer, int calls, int gpu) {
-  FaultRecord row;
-  if (function.empty() || function.size() >= sizeof row.function || calls < 1) return kInvalidArgument;
-  if (gpu >= 0 && !impl_->has(gpu)) return kInvalidArgument;
-  StateFile::Transaction turn(*impl_->file);
-  if (!turn) return impl_->why_no_turn();
-  FaultsRecord& faults = turn.faults();
-  if (faults.count == kMaxFaults) return kInsufficientResources;
-  std::memcpy(row.function, function.data(), function.size());
-  row.answer = answer;
-  row.calls = calls;
-  row.gpu = gpu < 0 ? -1 : gpu;
-  faults.rows[faults.count++] = row;
-  turn.commit();
-  return kSuccess;
-}
-
-NvmlReturn Engine::clear_faults() {
-  StateFile::Transaction turn(*impl_->file);
-  if (!turn) return impl_->why_no_turn();
-  turn.faults() = FaultsRecord{};
-  turn.commit();
-  return kSuccess;
-}
-
-std::vector<Engine::FaultRow> Engine::faults() const {
-  const FaultsRecord faults = impl_->file->read_faults();
-  std::vector<FaultRow> rows;
-  for (std::size_t i = 0; i < faults.count; ++i) {
-    const FaultRecord& row = faults.rows[i];
-    rows.push_back({row.function, row.answer, row.calls, row.gpu});
-  }
-  return rows;
-}
-
-std::optional<int> Engine::take_fault(std::string_view function, int gpu) {
-  if (impl_->file->fault_count() == 0) return std::nullopt;
-  StateFile::Transaction turn(*impl_->file);
-  if (!turn) return std::nullopt;
-  FaultsRecord& faults = turn.faults();
-  auto* begin = faults.rows.data();
-  auto* end = begin + faults.count;
-  auto* row = std::find_if(begin, end, [&](const FaultRecord& r) { return matches(r, function, gpu); });
-  if (row == end) return std::nullopt;
-  const int answer = row->answer;
-  if (--row->calls <= 0) {
-    std::move(row + 1, end, row);
-    --faults.count;
-  }
-  turn.commit();
-  return answer;
 }
 
 }  // namespace partita::emulator

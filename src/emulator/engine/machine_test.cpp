@@ -128,7 +128,7 @@ TEST(Holders, OnTheWholeGpuStopTheFirstInstance) {
   const TestFolder folder;
   Engine engine = start(folder, test::with_mig_on(test::node({test::a100(0)})));
   Sleeper holder;
-  ASSERT_EQ(engine.hold(0, -1, -1, holder.pid(), 0), kSuccess);
+  ASSERT_EQ(engine.hold(0, {}, {}, holder.pid(), 0), kSuccess);
   GpuInstanceState made;
   EXPECT_EQ(engine.create_gpu_instance(0, 19, std::nullopt, made), kInUse);
   holder.end();
@@ -199,38 +199,38 @@ TEST(Reboot, KeepsWhatTheBoardKeeps) {
   Engine engine = start(folder, test::with_mig_on(test::node({test::a100(0, false, false), test::a100(1)})));
   make_device(engine, 0, 19, 0);
   Sleeper holder;
-  ASSERT_EQ(engine.hold(1, -1, -1, holder.pid(), 0), kSuccess);
-  engine.set_lost(1, true);
+  ASSERT_EQ(engine.hold(1, {}, {}, holder.pid(), 0), kSuccess);
+  engine.set_condition(1, Condition::lost);
   const std::uint64_t before = engine.boot_id();
   engine.reboot();
   EXPECT_NE(engine.boot_id(), before);
   EXPECT_TRUE(engine.gpu(0).instances.empty());
   EXPECT_TRUE(engine.gpu(0).mig_current) << "stored in the board (Ampere)";
   EXPECT_FALSE(engine.gpu(1).mig_current) << "lives with the driver (Hopper and newer)";
-  EXPECT_FALSE(engine.gpu(1).lost);
+  EXPECT_FALSE(engine.gpu(1).condition == Condition::lost);
   EXPECT_TRUE(engine.gpu(1).holders.empty());
 }
 
 TEST(Lost, NothingWorksUntilTheReboot) {
   const TestFolder folder;
   Engine engine = start(folder, test::with_mig_on(test::node({test::a100(0)})));
-  engine.set_lost(0, true);
+  engine.set_condition(0, Condition::lost);
   GpuInstanceState made;
   NvmlReturn activation = kSuccess;
   EXPECT_EQ(engine.create_gpu_instance(0, 19, std::nullopt, made), kGpuIsLost);
   EXPECT_EQ(engine.set_mig_mode(0, false, activation), kGpuIsLost);
-  EXPECT_EQ(engine.hold(0, -1, -1, ::getpid(), 0), kGpuIsLost);
+  EXPECT_EQ(engine.hold(0, {}, {}, ::getpid(), 0), kGpuIsLost);
   EXPECT_EQ(engine.reset({0}), kGpuIsLost);
   engine.reboot();
-  EXPECT_FALSE(engine.gpu(0).lost);
+  EXPECT_FALSE(engine.gpu(0).condition == Condition::lost);
 }
 
 TEST(Faults, AreTakenByFunctionAndGpu) {
   const TestFolder folder;
   Engine engine = start(folder, test::node({test::a100(0), test::a100(1)}));
   EXPECT_EQ(engine.take_fault("nvmlInit_v2", -1), std::nullopt);
-  ASSERT_EQ(engine.add_fault("nvmlGpuInstanceDestroy", kInUse, 2, 1), kSuccess);
-  ASSERT_EQ(engine.add_fault("*", kTimeout, 1, -1), kSuccess);
+  ASSERT_EQ(engine.add_fault({.function = "nvmlGpuInstanceDestroy", .gpu = 1, .calls = 2, .answer = kInUse}), kSuccess);
+  ASSERT_EQ(engine.add_fault({.function = "*", .gpu = {}, .calls = 1, .answer = kTimeout}), kSuccess);
   ASSERT_EQ(engine.faults().size(), 2u);
   EXPECT_EQ(engine.take_fault("nvmlGpuInstanceDestroy", 1), kInUse);
   EXPECT_EQ(engine.take_fault("nvmlGpuInstanceDestroy", 0), kTimeout);
@@ -238,10 +238,10 @@ TEST(Faults, AreTakenByFunctionAndGpu) {
   EXPECT_EQ(engine.take_fault("nvmlGpuInstanceDestroy", 1), kInUse);
   EXPECT_EQ(engine.take_fault("nvmlGpuInstanceDestroy", 1), std::nullopt);
   EXPECT_TRUE(engine.faults().empty());
-  EXPECT_EQ(engine.add_fault("", kInUse, 1, -1), kInvalidArgument);
-  EXPECT_EQ(engine.add_fault("nvmlInit", kInUse, 0, -1), kInvalidArgument);
-  EXPECT_EQ(engine.add_fault("nvmlInit", kInUse, 1, 2), kInvalidArgument);
-  ASSERT_EQ(engine.add_fault("nvmlInit", kInUse, 5, -1), kSuccess);
+  EXPECT_EQ(engine.add_fault({.function = "", .gpu = {}, .calls = 1, .answer = kInUse}), kInvalidArgument);
+  EXPECT_EQ(engine.add_fault({.function = "nvmlInit", .gpu = {}, .calls = 0, .answer = kInUse}), kInvalidArgument);
+  EXPECT_EQ(engine.add_fault({.function = "nvmlInit", .gpu = 2, .calls = 1, .answer = kInUse}), kInvalidArgument);
+  ASSERT_EQ(engine.add_fault({.function = "nvmlInit", .gpu = {}, .calls = 5, .answer = kInUse}), kSuccess);
   engine.clear_faults();
   EXPECT_TRUE(engine.faults().empty());
 }

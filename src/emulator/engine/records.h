@@ -17,6 +17,14 @@ inline constexpr int kMaxComputeInstances = 8;  // of one GPU instance
 inline constexpr int kMaxHolders = 128;         // processes on one GPU
 inline constexpr int kMaxFaults = 16;
 
+// How busy something is, from 0 to 1: since `since_ms` it goes in a straight line from `from` to `to` (behaviour.h),
+// and stays there.
+struct LoadRecord {
+  std::int64_t since_ms = 0;  // of the node's clock
+  double total_ms = 0;        // up to then, in milliseconds at full load
+  float from = 0, to = 0;
+};
+
 struct ComputeRecord {
   std::uint32_t serial = 0;  // never given twice in the life of the node
   std::uint8_t id = 0;
@@ -34,25 +42,62 @@ struct InstanceRecord {
   std::uint8_t start = 0, size = 0;
   std::uint8_t compute_count = 0;
   std::uint8_t unused[7] = {};
+  std::int64_t busy_until_ms = 0;  // a process that has ended is still being cleared away
+  LoadRecord load;
   std::array<ComputeRecord, kMaxComputeInstances> compute{};
 };
 
 struct HolderRecord {
   std::uint64_t start_time = 0;
   std::uint64_t memory_bytes = 0;
+  std::int64_t since_ms = 0;  // of the node's clock
   std::int32_t pid = 0;
-  std::int16_t gpu_instance = -1, compute_instance = -1;
+  float load = 1;
+  std::int16_t gpu_instance = -1, compute_instance = -1;  // -1: the whole GPU
+  std::uint32_t unused = 0;
 };
+
+// What is wrong with a GPU. lost: every call about it answers GPU_IS_LOST until the next reboot. off_bus: the same, but
+// a reboot does not bring it back. reset_required: it can be read, but changed and used only after a reset.
+enum class Condition : std::uint8_t { good, lost, off_bus, reset_required };
 
 // Mode and counts: the first word of a GPU's record.
 struct GpuHead {
-  std::uint8_t mig_current = 0, mig_pending = 0, lost = 0;
+  std::uint8_t mig_current = 0, mig_pending = 0;
+  std::uint8_t lost = 0;  // 1: lost; 2: off the bus
   std::uint8_t instance_count = 0;
   std::uint16_t holder_count = 0;
+  std::uint8_t reset_required = 0;
+  std::uint8_t unused = 0;
+};
+
+// What clients set on a GPU. It goes back to these values when the driver is loaded anew, but for ECC, which the board
+// keeps: the pending mode is the current one after the next reset.
+struct SettingsRecord {
+  std::uint8_t persistence = 1;
+  std::uint8_t compute_mode = 0;
+  std::uint8_t ecc_current = 1, ecc_pending = 1;
+  std::uint8_t accounting = 0;
+  std::uint8_t auto_boost = 0;
   std::uint8_t unused[2] = {};
+  std::uint32_t power_limit_mw = 0;                       // 0: the board's
+  std::uint32_t least_clock_mhz = 0, most_clock_mhz = 0;  // locked SM clocks; 0: not locked
+  std::uint32_t unused_too = 0;
+};
+
+// The instruments of a whole GPU.
+struct MeterRecord {
+  LoadRecord any;        // something runs
+  LoadRecord sm;         // share of the SMs
+  double degrees = 30;   // when sm.since_ms was
+  double energy_mj = 0;  // up to the load of the driver or the last change of the power limit, which was ...
+  std::int64_t energy_since_ms = 0;
+  double energy_total_ms = 0;  // ... when sm had this total
 };
 
 struct GpuRecord : GpuHead {
+  MeterRecord meter;
+  SettingsRecord settings;
   std::array<InstanceRecord, kMaxLiveGpuInstances> instances{};
   std::array<HolderRecord, kMaxHolders> holders{};
 
@@ -74,14 +119,35 @@ inline const ComputeRecord* compute_of(const InstanceRecord& instance, int id) {
 
 struct NodeRecord {
   std::uint64_t boot_id = 0;
-  std::uint64_t change = 0;  // counts commits that the files under root/ must follow
+  std::uint64_t change = 0;       // counts commits that the files under root/ must follow
+  std::uint64_t driver_load = 1;  // counts the loads of the driver's modules
+  std::uint64_t next_event = 0;
+  std::int64_t clock_offset_ms = 0;  // of the node's clock to the machine's
   std::uint32_t next_serial = 1;
   std::uint32_t unused = 0;
 };
 
+// One of the last events; they are kept in a ring.
+struct EventRecord {
+  std::uint64_t number = 0;
+  std::int64_t time_ms = 0;
+  std::uint64_t type = 0, data = 0;
+  std::int32_t gpu = 0;
+  std::int16_t gpu_instance = -1, compute_instance = -1;
+};
+inline constexpr int kEventRing = 64;
+
 struct FaultRecord {
+  enum Has : std::uint8_t { kAnswer = 1, kDelay = 2, kXid = 4, kCondition = 8, kMeasured = 16, kLinger = 32 };
   char function[64] = {};
-  std::int32_t answer = 0, calls = 0, gpu = -1, unused = 0;
+  std::int32_t answer = 0, gpu = -1 /* any */;
+  std::int32_t calls = 0;  // how often it still strikes; 0: until it is taken back
+  std::uint32_t least_ms = 0, most_ms = 0, xid = 0;
+  double chance = 1, factor = 1;
+  std::uint64_t random = 0;  // state of its generator
+  std::uint8_t has = 0;
+  Condition condition = Condition::good;
+  std::uint8_t unused[6] = {};
 };
 
 struct FaultsRecord {
@@ -92,6 +158,7 @@ struct FaultsRecord {
 template <class Record>
 inline constexpr bool kShareable = std::is_trivially_copyable_v<Record> && sizeof(Record) % 8 == 0;
 static_assert(kShareable<GpuRecord> && kShareable<NodeRecord> && kShareable<FaultsRecord>);
-static_assert(sizeof(GpuHead) == 8 && sizeof(InstanceRecord) % 8 == 0 && sizeof(HolderRecord) == 24);
+static_assert(sizeof(GpuHead) == 8 && sizeof(InstanceRecord) % 8 == 0 && sizeof(HolderRecord) == 40);
+static_assert(sizeof(MeterRecord) % 8 == 0 && sizeof(SettingsRecord) % 8 == 0 && sizeof(EventRecord) == 40);
 
 }  // namespace partita::emulator

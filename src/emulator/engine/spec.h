@@ -28,6 +28,7 @@ struct ProfileSpec {
   int sm = 0;
   int copy = 0, decoder = 0, encoder = 0, jpeg = 0, ofa = 0;
   bool me = false, me_all = false, no_me = false, gfx = false;
+  std::uint32_t create_ms = 0, destroy_ms = 0;  // measured, of a GPU instance with its compute instance
   int size = 0;
   std::vector<int> starts;        // ascending
   std::vector<int> driver_order;  // starts as the driver tries them
@@ -52,6 +53,9 @@ struct GpuSpec {
   bool mig_enabled = false;  // at the first start
   int reset_group = 0;       // GPUs of one group must be reset together (NVLink peers); 0: alone
   int sm = 0;
+  // Limits of the law in behaviour.h.
+  std::uint32_t power_limit_mw = 0;  // 0: not known, 3 W per SM
+  std::uint32_t idle_clock_mhz = 210, boost_clock_mhz = 1500, memory_clock_mhz = 1215;
   int compute_capability_major = 0, compute_capability_minor = 0;
   std::string architecture;  // "ampere"
   std::uint64_t bar1_mib = 0;

@@ -19,8 +19,8 @@ template <class Codec, class Spec>
   requires std::is_same_v<std::remove_const_t<Spec>, ProfileSpec>
 void visit(Codec& codec, Spec& s) {
   codec(s.nvml_profile, s.id, s.name, s.compute_slices, s.memory_slices, s.max_instances, s.memory_mib, s.sm, s.copy,
-        s.decoder, s.encoder, s.jpeg, s.ofa, s.me, s.me_all, s.no_me, s.gfx, s.size, s.starts, s.driver_order,
-        s.compute);
+        s.decoder, s.encoder, s.jpeg, s.ofa, s.me, s.me_all, s.no_me, s.gfx, s.create_ms, s.destroy_ms, s.size,
+        s.starts, s.driver_order, s.compute);
 }
 
 template <class Codec, class Spec>
@@ -28,8 +28,9 @@ template <class Codec, class Spec>
 void visit(Codec& codec, Spec& s) {
   codec(s.product, s.uuid, s.pdi, s.chip_id, s.serial, s.pci_bus_id, s.pci_device_id, s.pci_subsystem_id, s.minor,
         s.memory_mib, s.units, s.compute_slices, s.memory_slices, s.mode_change_needs_reset, s.mode_survives_reboot,
-        s.mirrored, s.mig_enabled, s.reset_group, s.sm, s.compute_capability_major, s.compute_capability_minor,
-        s.architecture, s.bar1_mib, s.nvlinks, s.profiles);
+        s.mirrored, s.mig_enabled, s.reset_group, s.sm, s.power_limit_mw, s.idle_clock_mhz, s.boost_clock_mhz,
+        s.memory_clock_mhz, s.compute_capability_major, s.compute_capability_minor, s.architecture, s.bar1_mib,
+        s.nvlinks, s.profiles);
 }
 
 template <class Codec, class Spec>

@@ -6,13 +6,15 @@
 #include <utility>
 
 #include "emulator/engine/state_format.h"
+#include "emulator/engine/words.h"
 
 namespace partita::emulator {
 
 namespace {
 
 constexpr std::size_t kGpuHeadBytes = sizeof(GpuHead);
-constexpr std::size_t kHoldersBegin = kGpuHeadBytes + sizeof(GpuRecord::instances);
+constexpr std::size_t kInstancesBegin = kGpuHeadBytes + sizeof(MeterRecord) + sizeof(SettingsRecord);
+constexpr std::size_t kHoldersBegin = kInstancesBegin + sizeof(GpuRecord::instances);
 static_assert(sizeof(GpuRecord) == kHoldersBegin + sizeof(GpuRecord::holders), "no padding");
 constexpr std::size_t kWordLimit = sizeof(GpuRecord) / 8;
 static_assert(sizeof(FaultsRecord) / 8 <= kWordLimit && sizeof(NodeRecord) / 8 <= kWordLimit);
@@ -29,15 +31,9 @@ struct UsedParts {
 UsedParts used_parts(std::uint8_t instances, std::uint16_t holders) {
   const std::size_t i = std::min<std::size_t>(instances, kMaxLiveGpuInstances);
   const std::size_t h = std::min<std::size_t>(holders, kMaxHolders);
-  return {kGpuHeadBytes + i * sizeof(InstanceRecord), kHoldersBegin, kHoldersBegin + h * sizeof(HolderRecord)};
+  return {kInstancesBegin + i * sizeof(InstanceRecord), kHoldersBegin, kHoldersBegin + h * sizeof(HolderRecord)};
 }
 
-std::uint64_t load_word(const char* at) {
-  return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(const_cast<char*>(at))).load(std::memory_order_acquire);
-}
-void store_word(char* at, std::uint64_t value) {
-  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at)).store(value, std::memory_order_release);
-}
 void load_words(const char* slot, std::uint64_t* words, std::size_t begin, std::size_t end) {
   for (std::size_t at = begin; at < end; at += 8) words[at / 8] = load_word(slot + 8 + at);
 }
@@ -61,17 +57,18 @@ std::uint64_t StateFile::active(int record) const {
   return control_->active.load(std::memory_order_acquire) >> record & 1;
 }
 
-// A copy is good when the slot's sequence number is even and the same before and after, and the slot is still the
-// active one: a slot that was rewritten meanwhile but not yet committed fails the last test.
+// A copy is good when the slot is the active one at a moment after its sequence number was read (so that what it holds
+// was committed), and that number is even and still the same at the end. A commit alone disturbs nobody: a reader
+// starts again only when the very slot that it copies is written, that is, in the second commit since it began.
 template <class Used>
 void StateFile::read_record(int record, std::uint64_t* words, Used copy_used) const {
   for (;;) {
     const std::uint64_t which = active(record);
     const char* at = slot(record, static_cast<int>(which));
     const std::uint64_t before = load_word(at);
-    if ((before & 1) == 0) {
+    if ((before & 1) == 0 && active(record) == which) {
       copy_used(at, words);
-      if (load_word(at) == before && active(record) == which) return;
+      if (load_word(at) == before) return;
     }
     retries_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -99,7 +96,7 @@ bool StateFile::read_instance(int gpu, int id, InstanceRecord& instance) const {
   read_record(gpu, reinterpret_cast<std::uint64_t*>(&instance), [&](const char* at, std::uint64_t* words) {
     found = false;
     const std::size_t end = used_parts(head_of(load_word(at + 8)).instance_count, 0).instances_end;
-    for (std::size_t begin = kGpuHeadBytes; begin < end && !found; begin += sizeof(InstanceRecord)) {
+    for (std::size_t begin = kInstancesBegin; begin < end && !found; begin += sizeof(InstanceRecord)) {
       const std::uint64_t first = load_word(at + 8 + begin);
       if (static_cast<int>(first >> kInstanceIdShift & 0xff) != id) continue;
       found = true;

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -51,6 +52,12 @@ class StateFile {
   std::uint32_t fault_count() const;
   FaultsRecord read_faults() const;
 
+  // An event that has been counted by the node's record; false when it is not there yet or was overwritten since.
+  bool read_event(std::uint64_t number, EventRecord& event) const;
+  // Returns when NodeRecord::next_event is beyond `number` (true) or the time is over. Sleeps, and is woken by
+  // commit().
+  bool wait_event(std::uint64_t number, std::chrono::milliseconds time_out) const;
+
   // How often this process's readers had to start again.
   std::uint64_t retries() const { return retries_.load(std::memory_order_relaxed); }
 
@@ -69,9 +76,11 @@ class StateFile {
     // False when the file was removed or cannot be locked: nothing may be changed.
     explicit operator bool() const { return locked_; }
 
-    GpuRecord& gpu(int index);  // loads a private copy on first use, without dead holders
+    GpuRecord& gpu(int index);  // loads a private copy on first use
     NodeRecord& node();
     FaultsRecord& faults();
+    // Seen with the commit; gives it its number.
+    void add_event(EventRecord event);
     std::vector<int> changed_gpus() const;
     // Publishes all loaded copies at once. The lock stays held.
     void commit();
@@ -82,6 +91,7 @@ class StateFile {
     std::vector<std::pair<int, std::unique_ptr<GpuRecord>>> gpus_;
     std::optional<NodeRecord> node_;
     std::unique_ptr<FaultsRecord> faults_;
+    bool has_events_ = false;
   };
 
   // For the fork handler only.
@@ -98,6 +108,8 @@ class StateFile {
   void read_record(int record, std::uint64_t* words, Used used_bytes) const;
   void write_idle(int record, const void* data, std::size_t used) const;
   void flip(std::uint64_t records);
+  char* ring_entry(std::uint64_t number) const;
+  void wake_waiters() const;
 
   std::filesystem::path path_;
   char* base_ = nullptr;

@@ -1,19 +1,11 @@
-#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <utility>
 
-#include "emulator/engine/processes.h"
 #include "emulator/engine/state_file.h"
+#include "emulator/engine/words.h"
 
 namespace partita::emulator {
-
-namespace {
-
-void drop_dead_holders(GpuRecord& record) {
-  auto* end = std::remove_if(record.holders.data(), record.holders.data() + record.holder_count,
-                             [](const HolderRecord& h) { return !process_lives(h.pid, h.start_time); });
-  record.holder_count = static_cast<std::uint16_t>(end - record.holders.data());
-}
-
-}  // namespace
 
 StateFile::Transaction::Transaction(StateFile& file) : file_(file), locked_(file.lock()) {}
 
@@ -27,7 +19,6 @@ GpuRecord& StateFile::Transaction::gpu(int index) {
   }
   auto record = std::make_unique_for_overwrite<GpuRecord>();
   file_.read_gpu(index, *record);
-  drop_dead_holders(*record);
   return *gpus_.emplace_back(index, std::move(record)).second;
 }
 
@@ -39,6 +30,15 @@ NodeRecord& StateFile::Transaction::node() {
 FaultsRecord& StateFile::Transaction::faults() {
   if (!faults_) faults_ = std::make_unique<FaultsRecord>(file_.read_faults());
   return *faults_;
+}
+
+void StateFile::Transaction::add_event(EventRecord event) {
+  event.number = node().next_event++;
+  char* at = file_.ring_entry(event.number);
+  std::uint64_t words[sizeof(EventRecord) / 8];
+  std::memcpy(words, &event, sizeof event);
+  for (std::size_t i = 0; i < std::size(words); ++i) store_word(at + 8 * i, words[i]);
+  has_events_ = true;
 }
 
 std::vector<int> StateFile::Transaction::changed_gpus() const {
@@ -59,6 +59,7 @@ void StateFile::Transaction::commit() {
   if (faults_) write(file_.gpu_count_ + 1, faults_.get(), sizeof *faults_);
   // Up to here readers see the old state, from the next store on the new one.
   file_.flip(records);
+  if (std::exchange(has_events_, false)) file_.wake_waiters();
 }
 
 }  // namespace partita::emulator

@@ -1,0 +1,148 @@
+// What a node shows over time: instruments, settings, events.
+#include <algorithm>
+#include <cmath>
+
+#include "emulator/engine/behaviour.h"
+#include "emulator/engine/engine_impl.h"
+#include "emulator/engine/processes.h"
+
+namespace partita::emulator {
+
+namespace {
+
+Time to_time(std::int64_t ms) { return Time(std::chrono::milliseconds(ms)); }
+
+bool is_dead(const HolderRecord& h) { return !process_lives(h.pid, h.start_time); }
+
+std::uint64_t memory_used(const GpuRecord& record, std::optional<int> gpu_instance) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < record.holder_count; ++i) {
+    const HolderRecord& h = record.holders[i];
+    if (!gpu_instance || h.gpu_instance == *gpu_instance) sum += h.memory_bytes;
+  }
+  return sum;
+}
+
+InstanceReadings read_load(const LoadRecord& load, std::int64_t now_ms) {
+  InstanceReadings shown;
+  shown.time = to_time(now_ms);
+  shown.sm = load_at(load, now_ms);
+  shown.memory = kMemoryPerSm * shown.sm;
+  shown.sm_total_ms = total_at(load, now_ms);
+  return shown;
+}
+
+Event to_event(const EventRecord& record) {
+  return {record.number,
+          to_time(record.time_ms),
+          record.type,
+          record.data,
+          record.gpu,
+          instance_id(record.gpu_instance),
+          instance_id(record.compute_instance)};
+}
+
+}  // namespace
+
+// The record as of now: dead holders are gone from the state where this process may write, else from the copy only.
+void Engine::Impl::current(int index, GpuRecord& record) {
+  snapshot(index, record);
+  const auto* holders = record.holders.data();
+  if (std::none_of(holders, holders + record.holder_count, is_dead)) return;
+  if (Turn turn(*this); turn) {
+    turn.gpu(index);
+    turn.commit(false);
+    return snapshot(index, record);
+  }
+  auto* end = std::remove_if(record.holders.data(), record.holders.data() + record.holder_count, is_dead);
+  record.holder_count = static_cast<std::uint16_t>(end - record.holders.data());
+  follow_holders(gpu(index), record, now_ms());
+}
+
+Time Engine::now() const { return to_time(impl_->now_ms()); }
+
+NvmlReturn Engine::advance(std::chrono::milliseconds by) {
+  if (by.count() < 0) return kInvalidArgument;
+  Turn turn(*impl_);
+  if (!turn) return impl_->why_no_turn();
+  turn.node().clock_offset_ms += by.count();
+  turn.commit(false);
+  return kSuccess;
+}
+
+GpuReadings Engine::readings(int index) {
+  GpuReadings shown;
+  if (!impl_->has(index)) return shown;
+  const GpuSpec& gpu = impl_->gpu(index);
+  GpuRecord record;
+  impl_->current(index, record);
+  const std::int64_t now = impl_->now_ms();
+  static_cast<InstanceReadings&>(shown) = read_load(record.meter.sm, now);
+  shown.memory_used_bytes = memory_used(record, std::nullopt);
+  shown.any = load_at(record.meter.any, now);
+  shown.any_total_ms = total_at(record.meter.any, now);
+  shown.pcie_from_host = kPcieFromHost * shown.sm;
+  shown.pcie_to_host = kPcieToHost * shown.sm;
+  shown.power_mw = static_cast<std::uint32_t>(std::lround(power_mw(gpu, record.settings, shown.sm)));
+  shown.power_limit_mw = static_cast<std::uint32_t>(std::lround(power_limit_mw(gpu, record.settings)));
+  shown.energy_mj = static_cast<std::uint64_t>(std::max(0.0, energy_mj(gpu, record.settings, record.meter, now)));
+  shown.degrees = degrees_at(record.meter, now);
+  shown.memory_degrees = shown.degrees + kMemoryDegrees * shown.sm;
+  shown.sm_clock_mhz = sm_clock_mhz(gpu, record.settings, record.meter.any.to > 0);
+  shown.memory_clock_mhz = gpu.memory_clock_mhz;
+  return shown;
+}
+
+std::optional<InstanceReadings> Engine::readings(int gpu, int gpu_instance) {
+  if (!impl_->has(gpu)) return std::nullopt;
+  GpuRecord record;
+  impl_->current(gpu, record);
+  const InstanceRecord* instance = record.instance(gpu_instance);
+  if (instance == nullptr) return std::nullopt;
+  InstanceReadings shown = read_load(instance->load, impl_->now_ms());
+  shown.memory_used_bytes = memory_used(record, gpu_instance);
+  return shown;
+}
+
+SettingsRecord Engine::settings(int gpu) const {
+  GpuRecord record;
+  impl_->snapshot(gpu, record);
+  return record.settings;
+}
+
+NvmlReturn Engine::change_settings(int gpu, const std::function<NvmlReturn(SettingsRecord&)>& change) {
+  if (!impl_->has(gpu)) return kInvalidArgument;
+  if (impl_->file->read_gpu_summary(gpu).lost != 0) return kGpuIsLost;
+  if (!impl_->may_change_mode()) return kNoPermission;
+  Turn turn(*impl_);
+  if (!turn) return impl_->why_no_turn();
+  GpuRecord& record = turn.gpu(gpu);
+  before_settings_change(impl_->gpu(gpu), record, turn.now_ms());
+  const NvmlReturn answer = change(record.settings);
+  if (answer == kSuccess) turn.commit(false);
+  return answer;
+}
+
+std::uint64_t Engine::next_event() const { return impl_->file->read_node().next_event; }
+
+std::optional<Event> Engine::event(std::uint64_t number) const {
+  EventRecord record;
+  if (!impl_->file->read_event(number, record)) return std::nullopt;
+  return to_event(record);
+}
+
+bool Engine::wait_event(std::uint64_t number, std::chrono::milliseconds time_out) const {
+  return impl_->file->wait_event(number, time_out);
+}
+
+NvmlReturn Engine::raise_xid(int gpu, unsigned xid, std::optional<int> gpu_instance,
+                             std::optional<int> compute_instance) {
+  if (!impl_->has(gpu)) return kInvalidArgument;
+  Turn turn(*impl_);
+  if (!turn) return impl_->why_no_turn();
+  turn.add_event(kXidEvent, gpu, gpu_instance.value_or(-1), compute_instance.value_or(-1), xid);
+  turn.commit(false);
+  return kSuccess;
+}
+
+}  // namespace partita::emulator

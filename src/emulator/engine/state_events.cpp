@@ -1,0 +1,62 @@
+// The ring of events in the mapped state, and waiting for the next one.
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <iterator>
+
+#include "emulator/engine/state_file.h"
+#include "emulator/engine/state_format.h"
+#include "emulator/engine/words.h"
+
+namespace partita::emulator {
+
+namespace {
+
+// The longest sleep at once: bounds what a wake-up that was never sent (its sender was killed) costs.
+constexpr std::chrono::milliseconds kNap{100};
+
+}  // namespace
+
+char* StateFile::ring_entry(std::uint64_t number) const {
+  return base_ + header_->slots_offset + ring_offset(gpu_count_) + number % kEventRing * sizeof(EventRecord);
+}
+
+// The oldest entry may be under way of being overwritten, so it does not count.
+bool StateFile::read_event(std::uint64_t number, EventRecord& event) const {
+  const auto there = [&](const NodeRecord& node) {
+    return number < node.next_event && node.next_event - number < kEventRing;
+  };
+  if (!there(read_node())) return false;
+  const char* at = ring_entry(number);
+  std::uint64_t words[sizeof(EventRecord) / 8];
+  for (std::size_t i = 0; i < std::size(words); ++i) words[i] = load_word(at + 8 * i);
+  std::memcpy(&event, words, sizeof event);
+  return there(read_node()) && event.number == number;
+}
+
+bool StateFile::wait_event(std::uint64_t number, std::chrono::milliseconds time_out) const {
+  using Steady = std::chrono::steady_clock;
+  const auto end = Steady::now() + time_out;
+  for (;;) {
+    const std::uint32_t seen = control_->event_word.load(std::memory_order_acquire);
+    if (read_node().next_event > number) return true;
+    const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(end - Steady::now());
+    if (left.count() <= 0) return false;
+    const auto nap = std::min<std::chrono::nanoseconds>(left, kNap);
+    const timespec time{nap.count() / 1'000'000'000, nap.count() % 1'000'000'000};
+    if (::syscall(SYS_futex, &control_->event_word, FUTEX_WAIT, seen, &time, nullptr, 0) != 0 && errno == EACCES) {
+      ::nanosleep(&time, nullptr);  // mapped for reading only, which old kernels do not wait on
+    }
+  }
+}
+
+void StateFile::wake_waiters() const {
+  control_->event_word.fetch_add(1, std::memory_order_release);
+  ::syscall(SYS_futex, &control_->event_word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+}  // namespace partita::emulator
