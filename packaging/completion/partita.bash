@@ -160,14 +160,14 @@ _partita() {
     'token create') options+=" --role --user --for" words="" ;;
     'token list') options+=" " words="" ;;
     'token revoke') options+=" " words="" ;;
-    'emulate') options+=" " words="start stop list types reboot reset hold fault lose $(_partita_nodes)" ;;
+    'emulate') options+=" --library-only" words="start stop list types reboot reset hold fault lose $(_partita_nodes)" ;;
     'emulate start') options+=" " words="$(_partita_types)" ;;
     'emulate stop') options+=" " words="$(_partita_running)" ;;
     'emulate list') options+=" " words="" ;;
     'emulate types') options+=" " words="" ;;
     'emulate reboot') options+=" " words="$(_partita_running)" ;;
     'emulate reset') options+=" --gpu" words="$(_partita_running)" ;;
-    'emulate hold') options+=" --memory --pid --node" words="" ;;
+    'emulate hold') options+=" --memory --pid --library-only --node" words="" ;;
     'emulate fault') options+=" --calls --gpu --clear --node" words="" ;;
     'emulate lose') options+=" --back" words="$(_partita_running)" ;;
     'predict') compopt -o default; options+=" --list --training --batch --board --sequence --precision --framework --optimizer --copy-inside --processes --host --throughput --latency --share --measured --virtualised --neighbours --whole-gpu --compute-instances --constants" words="fit validate $(_partita_workloads)" ;;

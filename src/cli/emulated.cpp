@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/session.h"
+#include "emulator/namespace/enter.h"
 
 namespace partita::cli {
 
@@ -23,10 +24,40 @@ Result<emulator::EmulatedNode> chosen_node(const Parsed& parsed, const std::opti
   return fail(ErrorCode::invalid, "which emulated node? there are " + join(names, ", "));
 }
 
-Error become(const emulator::EmulatedNode& node, const std::vector<std::string>& command) {
-  const auto environment = emulated_environment(node);
-  if (!environment) return environment.error();
-  for (const auto& [name, value] : *environment) setenv(name.c_str(), value.c_str(), 1);
+namespace {
+
+// The node's files, where this process may show them; else the library alone.
+Result<void> show_files(const Parsed& parsed, const emulator::EmulatedNode& node) {
+  if (parsed.flag("library-only")) return {};
+  const auto view = emulator::enter_node(node.folder);
+  if (view) {
+    if (view->devices_closed)
+      tell(parsed, "another driver has the device numbers of the emulated node: its device nodes cannot be opened");
+    return {};
+  }
+  if (view.error().code != ErrorCode::denied) return std::unexpected(view.error());
+  tell(parsed,
+       "only NVML and nvidia-smi are emulated for this command: /dev, /proc and /sys are this machine's own (a "
+       "view of the node's takes root; --library-only silences this)");
+  return {};
+}
+
+Result<void> set_environment(const emulator::EmulatedNode& node) {
+  for (const auto& [name, value] : TRY(emulated_environment(node))) setenv(name.c_str(), value.c_str(), 1);
+  const auto programs = TRY(emulator::library_path()).parent_path() / "bin";
+  const char* before = std::getenv("PATH");
+  setenv("PATH",
+         (programs.string() + ":" + (before ? before : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"))
+             .c_str(),
+         1);
+  return {};
+}
+
+}  // namespace
+
+Error become(const Parsed& parsed, const emulator::EmulatedNode& node, const std::vector<std::string>& command) {
+  if (auto shown = show_files(parsed, node); !shown) return std::move(shown).error();
+  if (auto set = set_environment(node); !set) return std::move(set).error();
   std::vector<char*> arguments;
   for (const auto& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);

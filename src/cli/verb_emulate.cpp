@@ -20,7 +20,7 @@ Result<int> run_emulate(const Parsed& parsed) {
                 {"to only start it: partita emulate start " + *node_name});
   auto catalog = TRY(open_catalog(parsed));
   const auto node = TRY(emulator::start(catalog, *node_name));
-  return std::unexpected(become(node, *parsed.command));
+  return std::unexpected(become(parsed, node, *parsed.command));
 }
 
 Result<int> run_emulate_start(const Parsed& parsed) {

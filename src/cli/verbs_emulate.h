@@ -25,11 +25,15 @@ inline constexpr Positional kLosePositionals[] = {
     {"NODE", "the emulated node; may be left out when there is one only: lose GPU", true, Completes::running_node},
     {"GPU", "index, UUID or PCI bus id", false}};
 
+inline constexpr Option kLibraryOnlyOption = {
+    "--library-only", "", "leave /dev, /proc and /sys as they are: NVML and nvidia-smi are emulated, no files"};
+inline constexpr Option kEmulateOptions[] = {kLibraryOnlyOption};
 inline constexpr Option kResetOptions[] = {
     {"--gpu", "GPU", "this GPU only, by index, UUID or PCI bus id; may be repeated", "", Completes::nothing, "", true}};
 inline constexpr Option kHoldOptions[] = {
     {"--memory", "SIZE", "device memory that it holds: 2GiB, 512MiB (256MiB)"},
     {"--pid", "PID", "hold for this running process instead of a command"},
+    kLibraryOnlyOption,
     kNodeOption,
 };
 inline constexpr Option kFaultOptions[] = {
@@ -68,9 +72,13 @@ inline constexpr Verb kEmulate = {"emulate",
                                   "start, stop, break emulated nodes; run any NVML client on them",
                                   "An emulated node follows the rules of the real driver and outlives the commands "
                                   "that use it. The form with -- runs "
-                                  "CMD with the emulated libnvidia-ml.so.1 first in its library path.",
+                                  "CMD with the emulated libnvidia-ml.so.1 first in its library path, and stand-ins "
+                                  "for nvidia-smi and modprobe first in its PATH. As root CMD also sees the node's "
+                                  "files, in a mount namespace of its own: /dev/nvidia*, /proc/driver/nvidia, "
+                                  "/proc/devices, /proc/modules and the PCI devices under /sys. Signals, exit status "
+                                  "and terminal pass through, and nothing is left when CMD ends.",
                                   kEmulatePositionals,
-                                  {},
+                                  kEmulateOptions,
                                   kEmulateExamples,
                                   TakesCommand::required};
 inline constexpr Verb kEmulateStart = {

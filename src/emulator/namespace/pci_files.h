@@ -1,0 +1,28 @@
+// A GPU as the kernel's PCI bus shows it under /sys/bus/pci/devices.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "base/error.h"
+#include "emulator/engine/spec.h"
+
+namespace partita::emulator {
+
+// "0000:1b:00.0": the name of its folder.
+std::string pci_folder_name(const GpuSpec& gpu);
+
+// NVIDIA's number, and the class of a GPU without and with a display.
+inline constexpr unsigned kNvidiaVendor = 0x10de, k3dController = 0x030200, kVgaController = 0x030000;
+unsigned pci_class(const GpuSpec& gpu);
+
+// The 256 bytes of `config`: what identifies the device, without capabilities.
+std::string config_space(const GpuSpec& gpu);
+// `resource`: the registers (16 MiB), the window to the memory, and a third of 32 MiB; addresses made up by `index`.
+std::string resource_text(const GpuSpec& gpu, std::size_t index);
+
+// Makes folder/<name> with its files and the link to its driver, folder/../drivers/nvidia.
+Result<void> write_pci_device(const std::filesystem::path& folder, const GpuSpec& gpu, std::size_t index);
+
+}  // namespace partita::emulator
