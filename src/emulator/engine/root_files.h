@@ -1,9 +1,11 @@
 // What the driver shows under /proc and /dev, kept in the node folder's root/. Formats and minors: hardware facts
 // section 9. As root the device nodes are real character nodes, else plain files. Directories stay writable for their
-// owner (the real ones are 0555), so that a node of an ordinary user can follow its own changes.
+// owner (the real ones are 0555), so that a node of an ordinary user can follow its own changes. /sys/module/nvidia has
+// another inode after each load of the driver.
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "emulator/engine/records.h"
 #include "emulator/engine/spec.h"
@@ -32,19 +34,25 @@ class RootFiles {
   bool write_change(int gpu, const GpuRecord& before, const GpuRecord& after) const;
 
  private:
-  bool make_node(const std::filesystem::path& path, int major, int minor, unsigned mode) const;
-  bool write_capability(const std::filesystem::path& access, int minor, unsigned mode) const;
-  bool remove_capability(const std::filesystem::path& folder, int minor) const;
+  bool make_node(const std::string& path, int major, int minor, unsigned mode) const;
+  bool write_module(const NodeRecord& node) const;
+
+  // Of a capability: its folder with the access file, and its device node.
+  bool write_capability(const std::string& folder, int minor, unsigned mode) const;
+  bool write_capability_file(const std::string& file, int minor, unsigned mode) const;
+  bool make_capability_node(int minor, unsigned mode) const;
+  bool remove_capability(const std::string& folder, int minor) const;
   bool add_instance(int gpu, const InstanceRecord& instance, const InstanceRecord* shown) const;
   bool remove_instance(int gpu, int gi) const;
   bool remove_compute(int gpu, int gi, int ci) const;
-  std::filesystem::path mig_folder(int gpu) const;
-  std::filesystem::path capability_node(int minor) const;
 
-  bool make_capability_folder(const std::filesystem::path& folder, int minor) const;
-  std::filesystem::path spare_folder(int minor) const;
+  int minor_of(int gpu) const;
+  std::string mig_folder(int minor) const;
+  std::string spare_folder(int minor) const;
 
+  static constexpr int kCapsMajor = 236;
   std::filesystem::path root_, spare_;
+  std::string capabilities_, nodes_, spare_nodes_;  // as texts: they are needed often
   const NodeSpec& spec_;
 };
 

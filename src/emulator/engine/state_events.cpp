@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <climits>
 #include <cstring>
+#include <ctime>
 #include <iterator>
 
 #include "emulator/engine/state_file.h"
@@ -16,8 +19,25 @@ namespace partita::emulator {
 
 namespace {
 
-// The longest sleep at once: bounds what a wake-up that was never sent (its sender was killed) costs.
-constexpr std::chrono::milliseconds kNap{100};
+// The longest sleep at once: bounds what a wake-up that was never sent costs, because its sender was killed or does not
+// know of a waiter that cannot write.
+constexpr std::chrono::milliseconds kNap{20};
+
+// Counts itself among the waiters, where the state can be written.
+class Waiter {
+ public:
+  explicit Waiter(std::atomic<std::uint32_t>* count) : count_(count) {
+    if (count_ != nullptr) count_->fetch_add(1, std::memory_order_seq_cst);
+  }
+  ~Waiter() {
+    if (count_ != nullptr) count_->fetch_sub(1, std::memory_order_relaxed);
+  }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+
+ private:
+  std::atomic<std::uint32_t>* count_;
+};
 
 }  // namespace
 
@@ -40,6 +60,8 @@ bool StateFile::read_event(std::uint64_t number, EventRecord& event) const {
 
 bool StateFile::wait_event(std::uint64_t number, std::chrono::milliseconds time_out) const {
   using Steady = std::chrono::steady_clock;
+  if (read_node().next_event > number) return true;
+  const Waiter waiter(writable_ ? &control_->waiters : nullptr);
   const auto end = Steady::now() + time_out;
   for (;;) {
     const std::uint32_t seen = control_->event_word.load(std::memory_order_acquire);
@@ -55,7 +77,8 @@ bool StateFile::wait_event(std::uint64_t number, std::chrono::milliseconds time_
 }
 
 void StateFile::wake_waiters() const {
-  control_->event_word.fetch_add(1, std::memory_order_release);
+  control_->event_word.fetch_add(1, std::memory_order_seq_cst);
+  if (control_->waiters.load(std::memory_order_seq_cst) == 0) return;
   ::syscall(SYS_futex, &control_->event_word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 

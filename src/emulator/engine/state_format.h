@@ -24,7 +24,7 @@ struct StateControl {
   std::atomic<std::uint64_t> active;
   std::atomic<std::uint64_t> files_change;
   std::atomic<std::uint32_t> event_word;  // changes with every event: what waiters sleep on
-  std::atomic<std::uint32_t> unused;
+  std::atomic<std::uint32_t> waiters;     // how many may sleep; too high when one was killed
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
