@@ -421,7 +421,7 @@ TEST_F(Nvml, LinksAndFields) {
   EXPECT_EQ(type, 2);
   EXPECT_EQ(nvml("DeviceGetNvLinkState", gpu(2), 36u, &active), kInvalidArgument);
   Field fields[3]{};
-  fields[0].id = 184, fields[1].id = 199, fields[2].id = 1;
+  fields[0].id = 184, fields[1].id = 199, fields[2].id = 298;
   EXPECT_EQ(nvml("DeviceGetFieldValues", gpu(0), 3, static_cast<Field*>(fields)), kSuccess);
   EXPECT_EQ(fields[0].answer, kSuccess);
   EXPECT_EQ(fields[0].value, 0u) << "Ampere needs a reset";

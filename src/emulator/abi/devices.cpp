@@ -1,6 +1,9 @@
 // Counting and finding GPUs and MIG devices.
-#include <cctype>
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstring>
+#include <string>
 
 #include "emulator/abi/guard.h"
 #include "emulator/abi/pci_info.h"
@@ -83,6 +86,20 @@ Return by_old_mig_name(const Engine& engine, std::string_view name, nvmlDevice_t
   });
 }
 
+// GPUs and MIG devices, the latter by both of their names.
+Return by_uuid(const Engine& engine, std::string_view name, nvmlDevice_t* device) {
+  if (!name.starts_with("MIG-")) {
+    return first_gpu(engine, device, [&](const GpuSpec& gpu) { return gpu.uuid == name; });
+  }
+  name.remove_prefix(4);
+  if (name.starts_with("GPU-")) return by_old_mig_name(engine, name, device);
+  const auto wanted = parse_uuid(name);
+  if (!wanted) return kNotFound;
+  return first_mig_device(engine, device, [&](int, const InstanceRecord&, const ComputeRecord& compute) {
+    return compute.uuid == *wanted;
+  });
+}
+
 }  // namespace
 
 NVML_EXPORT nvmlDeviceGetCount(unsigned* count) { return device_count(__func__, count); }
@@ -109,20 +126,26 @@ NVML_EXPORT nvmlDeviceGetHandleBySerial(const char* serial, nvmlDevice_t* device
   });
 }
 
-// GPUs and MIG devices, the latter by both of their names.
 NVML_EXPORT nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* device) {
   return guarded(__func__, -1, [&](Engine& engine) -> Return {
+    return uuid == nullptr || device == nullptr ? Return{kInvalidArgument} : by_uuid(engine, uuid, device);
+  });
+}
+
+// In words as above, or as sixteen bytes.
+NVML_EXPORT nvmlDeviceGetHandleByUUIDV(const nvmlUUID_t* uuid, nvmlDevice_t* device) {
+  return guarded(__func__, -1, [&](Engine& engine) -> Return {
     if (uuid == nullptr || device == nullptr) return kInvalidArgument;
-    std::string_view name = uuid;
-    if (!name.starts_with("MIG-")) {
-      return first_gpu(engine, device, [&](const GpuSpec& gpu) { return gpu.uuid == name; });
+    if (uuid->version != nvmlUUID_v1) return kVersionMismatch;
+    if (uuid->type == NVML_UUID_TYPE_BINARY) {
+      std::array<std::uint8_t, 16> bytes;
+      std::copy_n(uuid->value.bytes, bytes.size(), bytes.begin());
+      const std::string text = to_text(bytes);
+      const Return answer = by_uuid(engine, "GPU-" + text, device);
+      return answer == kNotFound ? by_uuid(engine, "MIG-" + text, device) : answer;
     }
-    name.remove_prefix(4);
-    if (name.starts_with("GPU-")) return by_old_mig_name(engine, name, device);
-    const auto wanted = parse_uuid(name);
-    if (!wanted) return kNotFound;
-    return first_mig_device(engine, device, [&](int, const InstanceRecord&, const ComputeRecord& compute) {
-      return compute.uuid == *wanted;
-    });
+    if (uuid->type != NVML_UUID_TYPE_ASCII) return kInvalidArgument;
+    const std::string_view text(uuid->value.str, ::strnlen(uuid->value.str, sizeof uuid->value.str));
+    return by_uuid(engine, text, device);
   });
 }

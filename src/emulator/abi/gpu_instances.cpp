@@ -43,6 +43,28 @@ void fill(Info& info, const GpuSpec& gpu, const ProfileSpec& profile) {
   info.memorySizeMB = memory_mib(gpu, profile);
 }
 
+// Takes the second and the third version of the struct, told apart by its version field.
+Return versioned_info(const GpuSpec& gpu, const ProfileSpec* profile, nvmlGpuInstanceProfileInfo_v2_t* info) {
+  if (info == nullptr) return kInvalidArgument;
+  const unsigned version = info->version;
+  if (version != nvmlGpuInstanceProfileInfo_v2 && version != nvmlGpuInstanceProfileInfo_v3) return kVersionMismatch;
+  if (profile == nullptr) return kNotSupported;
+  auto put = [&]<class Info>(Info& to) {
+    to = {};
+    to.version = version;
+    fill(to, gpu, *profile);
+    put_text(to.name, "MIG " + profile->name);
+  };
+  if (version == nvmlGpuInstanceProfileInfo_v2) {
+    put(*info);
+  } else {
+    auto& to = *reinterpret_cast<nvmlGpuInstanceProfileInfo_v3_t*>(info);
+    put(to);
+    to.capabilities = profile->gfx ? NVML_GPU_INSTANCE_PROFILE_CAPS_GFX : 0;
+  }
+  return kSuccess;
+}
+
 Return possible_placements(const char* function, const void* device, unsigned profile_id,
                            nvmlGpuInstancePlacement_t* placements, unsigned* count) noexcept {
   return on_mig_gpu(function, device, [&](const Target& target) -> Return {
@@ -80,30 +102,17 @@ NVML_EXPORT nvmlDeviceGetGpuInstanceProfileInfo(nvmlDevice_t device, unsigned pr
   });
 }
 
-// Takes the second and the third version of the struct, told apart by its version field.
 NVML_EXPORT nvmlDeviceGetGpuInstanceProfileInfoV(nvmlDevice_t device, unsigned profile,
                                                  nvmlGpuInstanceProfileInfo_v2_t* info) {
   return on_mig_gpu(__func__, device, [&](const Target& target) -> Return {
-    if (info == nullptr || profile >= NVML_GPU_INSTANCE_PROFILE_COUNT) return kInvalidArgument;
-    const unsigned version = info->version;
-    const bool third = version == nvmlGpuInstanceProfileInfo_v3;
-    if (!third && version != nvmlGpuInstanceProfileInfo_v2) return kVersionMismatch;
-    const ProfileSpec* found = profile_by_number(target.spec, profile);
-    if (found == nullptr) return kNotSupported;
-    auto put = [&]<class Info>(Info& to) {
-      to = {};
-      to.version = version;
-      fill(to, target.spec, *found);
-      put_text(to.name, "MIG " + found->name);
-    };
-    if (third) {
-      auto& to = *reinterpret_cast<nvmlGpuInstanceProfileInfo_v3_t*>(info);
-      put(to);
-      to.capabilities = found->gfx ? NVML_GPU_INSTANCE_PROFILE_CAPS_GFX : 0;
-    } else {
-      put(*info);
-    }
-    return kSuccess;
+    if (profile >= NVML_GPU_INSTANCE_PROFILE_COUNT) return kInvalidArgument;
+    return versioned_info(target.spec, profile_by_number(target.spec, profile), info);
+  });
+}
+NVML_EXPORT nvmlDeviceGetGpuInstanceProfileInfoByIdV(nvmlDevice_t device, unsigned profile_id,
+                                                     nvmlGpuInstanceProfileInfo_v2_t* info) {
+  return on_mig_gpu(__func__, device, [&](const Target& target) {
+    return versioned_info(target.spec, profile_by_id(target.spec, profile_id), info);
   });
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstring>
+#include <iterator>
 #include <string_view>
 
 #include "emulator/abi/handle.h"
@@ -24,6 +25,7 @@ struct Target {
   GpuHead summary;
 
   bool is_mig() const { return handle.kind == HandleKind::mig_device; }
+  bool mig_is_on() const { return summary.mig_current != 0; }  // of the GPU
 };
 // The instances behind a MIG device or instance handle; `compute` is null for a GPU instance handle.
 struct Instances {
@@ -85,6 +87,40 @@ Return on_instance(const char* function, const void* instance, HandleKind kind, 
     if (!find_instances(engine, handle, found)) return kNotFound;
     return body(target, found);
   });
+}
+
+// A function that the real library offers for whole GPUs only.
+template <class Body>
+Return on_gpu(const char* function, const void* device, Body body) noexcept {
+  return on_device(function, device, Takes::gpus, body);
+}
+
+template <class T, class Value>
+Return give(T* to, Value value) {
+  if (to == nullptr) return kInvalidArgument;
+  *to = static_cast<T>(value);
+  return kSuccess;
+}
+
+// The common getter: one value of a whole GPU, read(Target).
+template <class T, class Read>
+Return gpu_value(const char* function, const void* device, T* to, Read read) noexcept {
+  return on_gpu(function, device, [&](const Target& target) -> Return {
+    return to == nullptr ? kInvalidArgument : give(to, read(target));
+  });
+}
+
+// A list in the two-step form: too little room answers INSUFFICIENT_SIZE and how many there are. `to` may be null when
+// there is nothing to give.
+template <class Row, class Rows>
+Return give_rows(const Rows& rows, unsigned* count, Row* to) {
+  if (count == nullptr) return kInvalidArgument;
+  const unsigned room = *count;
+  *count = static_cast<unsigned>(std::size(rows));
+  if (*count > room) return kInsufficientSize;
+  if (*count > 0 && to == nullptr) return kInvalidArgument;
+  for (const auto& row : rows) *to++ = static_cast<Row>(row);
+  return kSuccess;
 }
 
 inline Return copy_text(std::string_view text, char* to, unsigned length) {

@@ -8,7 +8,14 @@
 
 namespace partita::emulator::abi {
 
-enum class HandleKind : std::uint8_t { gpu = 0xe1, mig_device = 0xe2, gpu_instance = 0xe3, compute_instance = 0xe4 };
+enum class HandleKind : std::uint8_t {
+  gpu = 0xe1,
+  mig_device = 0xe2,
+  gpu_instance = 0xe3,
+  compute_instance = 0xe4,
+  event_set = 0xe5,
+  gpm_sample = 0xe6
+};
 
 struct Handle {
   HandleKind kind = HandleKind::gpu;

@@ -1,5 +1,6 @@
-// What a device is: names, numbers, architecture, PCI.
-#include <cstring>
+// What a device is: names, numbers, architecture, firmware.
+#include <algorithm>
+#include <string>
 
 #include "emulator/abi/guard.h"
 #include "emulator/abi/mig_index.h"
@@ -10,8 +11,6 @@ using namespace partita::emulator::abi;
 using namespace partita::emulator;
 
 namespace {
-
-constexpr unsigned kBrandNvidia = 14, kBrandNvidiaRtx = 13;
 
 // NVML_DEVICE_ARCH_* by compute capability.
 unsigned architecture(const GpuSpec& gpu) {
@@ -38,21 +37,10 @@ std::string mig_name(const GpuSpec& gpu, const Instances& found) {
   return gpu.product + " MIG " + profile.name;
 }
 
-// The first two versions of the struct end earlier: with the device id, and with the subsystem id.
-Return old_pci_info(const char* function, const void* device, nvmlPciInfo_t* pci, std::size_t size) noexcept {
-  return on_device(function, device, Takes::gpus, [&](const Target& target) -> Return {
-    if (pci == nullptr) return kInvalidArgument;
-    const nvmlPciInfo_t info = pci_info(target.spec);
-    std::memcpy(pci, &info, size);
-    return kSuccess;
-  });
-}
-
-template <class T, class Value>
-Return give(T* to, Value value) {
-  if (to == nullptr) return kInvalidArgument;
-  *to = static_cast<T>(value);
-  return kSuccess;
+// Superchips join the GPU to their own processor: they have an NVLink-C2C, and address its memory.
+bool is_superchip(const GpuSpec& gpu) {
+  constexpr const char* kNames[] = {"GH200", "GB200", "GB300", "GB10"};
+  return std::ranges::any_of(kNames, [&](const char* name) { return gpu.product.find(name) != std::string::npos; });
 }
 
 }  // namespace
@@ -97,7 +85,8 @@ NVML_EXPORT nvmlDeviceGetSerial(nvmlDevice_t device, char* serial, unsigned leng
 
 NVML_EXPORT nvmlDeviceGetBrand(nvmlDevice_t device, unsigned* brand) {
   return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) {
-    return give(brand, target.spec.product.find("RTX") == std::string::npos ? kBrandNvidia : kBrandNvidiaRtx);
+    return give(brand,
+                target.spec.product.find("RTX") == std::string::npos ? NVML_BRAND_NVIDIA : NVML_BRAND_NVIDIA_RTX);
   });
 }
 
@@ -115,25 +104,94 @@ NVML_EXPORT nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int* major, 
   });
 }
 
-NVML_EXPORT nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciInfo_t* pci) {
-  return old_pci_info(__func__, device, pci, offsetof(nvmlPciInfo_t, pciSubSystemId));
-}
-NVML_EXPORT nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, nvmlPciInfo_t* pci) {
-  return old_pci_info(__func__, device, pci, offsetof(nvmlPciInfo_t, busId));
-}
-NVML_EXPORT nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t* pci) {
-  return on_device(__func__, device, Takes::gpus,
-                   [&](const Target& target) { return give(pci, pci_info(target.spec)); });
+// GPUs on baseboards are numbered from 1 by their place; cards have no module.
+NVML_EXPORT nvmlDeviceGetModuleId(nvmlDevice_t device, unsigned* id) {
+  return on_gpu(__func__, device, [&](const Target& target) -> Return {
+    return target.spec.nvlinks == 0 ? Return{kNotSupported} : give(id, target.handle.gpu + 1);
+  });
 }
 
-NVML_EXPORT nvmlDeviceGetPciInfoExt(nvmlDevice_t device, nvmlPciInfoExt_t* pci) {
-  return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
-    if (pci == nullptr) return kInvalidArgument;
-    if (pci->version != nvmlPciInfoExt_v1) return kVersionMismatch;
-    const nvmlPciInfo_t info = pci_info(target.spec);
-    *pci = {pci->version,        info.domain,     info.bus,   info.device, info.pciDeviceId,
-            info.pciSubSystemId, 3 /* display */, 2 /* 3D */, {}};
-    put_text(pci->busId, info.busId);
+NVML_EXPORT nvmlDeviceGetBoardId(nvmlDevice_t device, unsigned* id) {
+  return gpu_value(__func__, device, id, [](const Target& target) {
+    const nvmlPciInfo_t pci = pci_info(target.spec);
+    return pci.domain << 16 | pci.bus << 8 | pci.device;
+  });
+}
+NVML_EXPORT nvmlDeviceGetMultiGpuBoard(nvmlDevice_t device, unsigned* several) {
+  return gpu_value(__func__, device, several, [](const Target&) { return 0u; });
+}
+
+// The chip's family as its VBIOS numbers begin with; the rest is zero.
+NVML_EXPORT nvmlDeviceGetVbiosVersion(nvmlDevice_t device, char* version, unsigned length) {
+  return on_gpu(__func__, device, [&](const Target& target) {
+    const int major = target.spec.compute_capability_major;
+    const char* family = major == 8 ? "92.00" : major == 9 ? "96.00" : major == 10 ? "97.00" : "98.02";
+    return copy_text(std::string(family) + ".00.00.00", version, length);
+  });
+}
+
+NVML_EXPORT nvmlDeviceGetPdi(nvmlDevice_t device, nvmlPdi_t* pdi) {
+  return on_gpu(__func__, device, [&](const Target& target) -> Return {
+    if (pdi == nullptr) return kInvalidArgument;
+    if (pdi->version != nvmlPdi_v1) return kVersionMismatch;
+    pdi->value = target.spec.pdi;
     return kSuccess;
   });
+}
+
+// The firmware is the driver's, and runs wherever it can.
+NVML_EXPORT nvmlDeviceGetGspFirmwareVersion(nvmlDevice_t device, char* version) {
+  return on_gpu(__func__, device, [&](const Target& target) {
+    return copy_text(target.engine.spec().driver_version, version, NVML_GSP_FIRMWARE_VERSION_BUF_SIZE);
+  });
+}
+NVML_EXPORT nvmlDeviceGetGspFirmwareMode(nvmlDevice_t device, unsigned* enabled, unsigned* by_default) {
+  return on_gpu(__func__, device, [&](const Target&) -> Return {
+    if (enabled == nullptr || by_default == nullptr) return kInvalidArgument;
+    *enabled = *by_default = 1;
+    return kSuccess;
+  });
+}
+
+// CUDA cores: 64 per SM of GA100, 128 of the later chips.
+NVML_EXPORT nvmlDeviceGetNumGpuCores(nvmlDevice_t device, unsigned* cores) {
+  return on_gpu(__func__, device, [&](const Target& target) -> Return {
+    if (target.mig_is_on() || target.spec.sm == 0) return kNotSupported;
+    return give(cores, to_unsigned(target.spec.sm) * (target.spec.compute_capability_major == 8 ? 64 : 128));
+  });
+}
+
+NVML_EXPORT nvmlDeviceGetC2cModeInfoV(nvmlDevice_t device, nvmlC2cModeInfo_v1_t* info) {
+  return on_gpu(__func__, device, [&](const Target& target) -> Return {
+    if (info == nullptr) return kInvalidArgument;
+    if (!is_superchip(target.spec)) return kNotSupported;
+    info->isC2cEnabled = 1;
+    return kSuccess;
+  });
+}
+
+NVML_EXPORT nvmlDeviceGetAddressingMode(nvmlDevice_t device, nvmlDeviceAddressingMode_t* mode) {
+  return on_gpu(__func__, device, [&](const Target& target) -> Return {
+    if (mode == nullptr) return kInvalidArgument;
+    if (mode->version != nvmlDeviceAddressingMode_v1) return kVersionMismatch;
+    mode->value = is_superchip(target.spec) ? NVML_DEVICE_ADDRESSING_MODE_ATS : NVML_DEVICE_ADDRESSING_MODE_HMM;
+    return kSuccess;
+  });
+}
+
+NVML_EXPORT nvmlDeviceGetCapabilities(nvmlDevice_t device, nvmlDeviceCapabilities_t* capabilities) {
+  return on_gpu(__func__, device, [&](const Target&) -> Return {
+    if (capabilities == nullptr) return kInvalidArgument;
+    if (capabilities->version != nvmlDeviceCapabilities_v1) return kVersionMismatch;
+    capabilities->capMask = 0;
+    return kSuccess;
+  });
+}
+
+// No display anywhere.
+NVML_EXPORT nvmlDeviceGetDisplayMode(nvmlDevice_t device, nvmlEnableState_t* mode) {
+  return gpu_value(__func__, device, mode, [](const Target&) { return NVML_FEATURE_DISABLED; });
+}
+NVML_EXPORT nvmlDeviceGetDisplayActive(nvmlDevice_t device, nvmlEnableState_t* active) {
+  return gpu_value(__func__, device, active, [](const Target&) { return NVML_FEATURE_DISABLED; });
 }

@@ -10,6 +10,7 @@
 
 #include "emulator/abi/emulator.h"
 #include "emulator/abi/nvml_types.h"
+#include "emulator/abi/objects.h"
 
 namespace partita::emulator::abi {
 
@@ -88,7 +89,10 @@ NvmlReturn shut_down() {
   Process& process = Process::get();
   const std::lock_guard guard(process.mutex);
   if (process.users == 0) return kUninitialized;
-  if (--process.users == 0) process.engine.store(nullptr, std::memory_order_release);
+  if (--process.users > 0) return kSuccess;
+  process.engine.store(nullptr, std::memory_order_release);
+  forget_event_sets();
+  forget_gpm_samples();
   return kSuccess;
 }
 

@@ -1,10 +1,8 @@
-// NVLink, topology and field values.
-#include <ctime>
+#include "emulator/abi/links.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "emulator/abi/guard.h"
 #include "emulator/abi/pci_info.h"
 
 using namespace partita::emulator::abi;
@@ -12,10 +10,7 @@ using namespace partita::emulator;
 
 namespace {
 
-constexpr unsigned kRemoteGpu = 0, kRemoteSwitch = 2;
 constexpr unsigned kSwitchDeviceId = 0x1af110de;
-constexpr unsigned kTopologyInternal = 0, kTopologyNode = 40, kTopologySystem = 50;
-constexpr unsigned kFieldResetlessMig = 184, kFieldIndependentMigQuery = 199;
 
 // GPUs at the other ends of the links: those that must be reset together with this one. Empty: a switch.
 std::vector<int> peers_of(const Target& target) {
@@ -29,19 +24,18 @@ std::vector<int> peers_of(const Target& target) {
   return peers;
 }
 
-// Runs body(peers) when the GPU has that link.
+// Runs body(target, peers) when the GPU has that link.
 template <class Body>
 Return on_link(const char* function, const void* device, unsigned link, Body body) noexcept {
-  return on_device(function, device, Takes::gpus, [&](const Target& target) -> Return {
+  return on_gpu(function, device, [&](const Target& target) -> Return {
     if (link >= NVML_NVLINK_MAX_LINKS) return kInvalidArgument;
-    const std::vector<int> peers = peers_of(target);
-    const std::size_t links = std::max<std::size_t>(to_unsigned(target.spec.nvlinks), peers.size());
-    return link < links ? body(target, peers) : Return{kNotSupported};
+    return link < nvlink_count(target) ? body(target, peers_of(target)) : Return{kNotSupported};
   });
 }
 
 // Six switches, on a bus range of their own.
-Return remote_pci(const char* function, const void* device, unsigned link, void* pci, std::size_t size) noexcept {
+Return remote_pci(const char* function, const void* device, unsigned link, nvmlPciInfo_t* pci,
+                  std::size_t size) noexcept {
   return on_link(function, device, link, [&](const Target& target, const std::vector<int>& peers) -> Return {
     if (pci == nullptr) return kInvalidArgument;
     nvmlPciInfo_t info = pci_info(PciAddress{0, 0xe1 + link % 6, 0, 0}, kSwitchDeviceId, 0);
@@ -53,39 +47,88 @@ Return remote_pci(const char* function, const void* device, unsigned link, void*
   });
 }
 
-long long now_us() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<long long>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1000;
-}
-
-Return field_value(const GpuSpec& gpu, unsigned field, unsigned& value) {
-  if (field == kFieldResetlessMig) {
-    value = gpu.units > 0 && !gpu.mode_change_needs_reset ? 1 : 0;
-    return kSuccess;
+// The first version of the struct has no health mask, the second no summary.
+template <class Info>
+Return fabric(const Target& target, Info& info) {
+  if (!has_fabric(target)) return kNotSupported;
+  std::memset(info.clusterUuid, 0, sizeof info.clusterUuid);
+  info.status = kSuccess;
+  info.state = NVML_GPU_FABRIC_STATE_COMPLETED;
+  if constexpr (requires { info.cliqueId; }) info.cliqueId = 0;
+  if constexpr (requires { info.healthMask; }) {
+    info.healthMask = NVML_GPU_FABRIC_HEALTH_MASK_DEGRADED_BW_FALSE << NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_DEGRADED_BW;
   }
-  if (field == kFieldIndependentMigQuery) {
-    value = 0;  // profile queries are refused while MIG mode is off
-    return kSuccess;
-  }
-  return kNotSupported;
+  if constexpr (requires { info.healthSummary; }) info.healthSummary = NVML_GPU_FABRIC_HEALTH_SUMMARY_HEALTHY;
+  return kSuccess;
 }
 
 }  // namespace
 
-NVML_EXPORT nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link, unsigned* active) {
-  return on_link(__func__, device, link, [&](const Target&, const std::vector<int>&) -> Return {
-    if (active == nullptr) return kInvalidArgument;
-    *active = 1;
-    return kSuccess;
+namespace partita::emulator::abi {
+
+unsigned nvlink_count(const Target& target) {
+  const unsigned links = to_unsigned(target.spec.nvlinks);
+  if (target.spec.reset_group == 0) return links;
+  return std::max(links, static_cast<unsigned>(peers_of(target).size()));
+}
+
+bool nvlink_joins(const Target& target, int other) {
+  const GpuSpec& second = target.engine.spec().gpus[static_cast<std::size_t>(other)];
+  if (target.spec.reset_group != second.reset_group || target.handle.gpu == other) return false;
+  return target.spec.reset_group != 0 || (target.spec.nvlinks > 0 && second.nvlinks > 0);
+}
+
+unsigned nvlink_version(const GpuSpec& gpu) {
+  return gpu.compute_capability_major >= 10  ? NVML_NVLINK_VERSION_5_0
+         : gpu.compute_capability_major == 9 ? NVML_NVLINK_VERSION_4_0
+                                             : NVML_NVLINK_VERSION_3_0;
+}
+
+// 50 GB/s a link and direction with the fifth generation, 25 GB/s (printed 26.562 with the fourth) before.
+unsigned nvlink_mb_per_s(const GpuSpec& gpu) {
+  return gpu.compute_capability_major >= 10 ? 50'000 : gpu.compute_capability_major == 9 ? 26'562 : 25'000;
+}
+
+bool has_fabric(const Target& target) {
+  return target.spec.compute_capability_major >= 9 && target.spec.nvlinks > 0 && target.spec.reset_group == 0;
+}
+
+}  // namespace partita::emulator::abi
+
+NVML_EXPORT nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link, nvmlEnableState_t* active) {
+  return on_link(__func__, device, link,
+                 [&](const Target&, const std::vector<int>&) { return give(active, NVML_FEATURE_ENABLED); });
+}
+
+NVML_EXPORT nvmlDeviceGetNvLinkVersion(nvmlDevice_t device, unsigned link, unsigned* version) {
+  return on_link(__func__, device, link, [&](const Target& target, const std::vector<int>&) {
+    return give(version, nvlink_version(target.spec));
   });
 }
 
+NVML_EXPORT nvmlDeviceGetNvLinkCapability(nvmlDevice_t device, unsigned link, nvmlNvLinkCapability_t capability,
+                                          unsigned* result) {
+  return on_link(__func__, device, link, [&](const Target&, const std::vector<int>&) -> Return {
+    if (capability >= NVML_NVLINK_CAP_COUNT) return kInvalidArgument;
+    return give(result, capability == NVML_NVLINK_CAP_SLI_BRIDGE ? 0u : 1u);
+  });
+}
+
+NVML_EXPORT nvmlDeviceGetNvLinkErrorCounter(nvmlDevice_t device, unsigned link, nvmlNvLinkErrorCounter_t counter,
+                                            unsigned long long* value) {
+  return on_link(__func__, device, link, [&](const Target&, const std::vector<int>&) -> Return {
+    if (counter >= NVML_NVLINK_ERROR_COUNT) return kInvalidArgument;
+    return give(value, 0ull);
+  });
+}
+
+NVML_EXPORT nvmlDeviceResetNvLinkErrorCounters(nvmlDevice_t device, unsigned link) {
+  return on_link(__func__, device, link, [](const Target&, const std::vector<int>&) -> Return { return kSuccess; });
+}
+
 NVML_EXPORT nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t device, unsigned link, nvmlIntNvLinkDeviceType_t* type) {
-  return on_link(__func__, device, link, [&](const Target&, const std::vector<int>& peers) -> Return {
-    if (type == nullptr) return kInvalidArgument;
-    *type = peers.empty() ? kRemoteSwitch : kRemoteGpu;
-    return kSuccess;
+  return on_link(__func__, device, link, [&](const Target&, const std::vector<int>& peers) {
+    return give(type, peers.empty() ? NVML_NVLINK_DEVICE_TYPE_SWITCH : NVML_NVLINK_DEVICE_TYPE_GPU);
   });
 }
 
@@ -96,33 +139,17 @@ NVML_EXPORT nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t device, unsigned li
   return remote_pci(__func__, device, link, pci, sizeof *pci);
 }
 
-// GPUs of the same half of the node share a NUMA node; the others meet between the sockets.
-NVML_EXPORT nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t device, nvmlDevice_t other,
-                                                nvmlGpuTopologyLevel_t* level) {
-  return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
-    const Handle second = unpack(other);
-    if (level == nullptr || second.kind != HandleKind::gpu || !has_gpu(target.engine, second.gpu))
-      return kInvalidArgument;
-    const int half = static_cast<int>(target.engine.spec().gpus.size() + 1) / 2;
-    *level = target.handle.gpu == second.gpu                     ? kTopologyInternal
-             : (target.handle.gpu < half) == (second.gpu < half) ? kTopologyNode
-                                                                 : kTopologySystem;
-    return kSuccess;
+NVML_EXPORT nvmlDeviceGetGpuFabricInfo(nvmlDevice_t device, nvmlGpuFabricInfo_t* info) {
+  return on_gpu(__func__, device, [&](const Target& target) -> Return {
+    return info == nullptr ? Return{kInvalidArgument} : fabric(target, *info);
   });
 }
 
-// Each value carries its own return; the call itself fails only for wrong arguments.
-NVML_EXPORT nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t* values) {
-  return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
-    if (values == nullptr || count < 1) return kInvalidArgument;
-    for (int i = 0; i < count; ++i) {
-      nvmlFieldValue_t& value = values[i];
-      value.timestamp = now_us();
-      value.latencyUsec = 0;
-      value.valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
-      value.value.ullVal = 0;
-      value.nvmlReturn = field_value(target.spec, value.fieldId, value.value.uiVal);
-    }
-    return kSuccess;
+NVML_EXPORT nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t device, nvmlGpuFabricInfoV_t* info) {
+  return on_gpu(__func__, device, [&](const Target& target) -> Return {
+    if (info == nullptr) return kInvalidArgument;
+    if (info->version == nvmlGpuFabricInfo_v3) return fabric(target, *info);
+    if (info->version != nvmlGpuFabricInfo_v2) return kVersionMismatch;
+    return fabric(target, *reinterpret_cast<nvmlGpuFabricInfo_v2_t*>(info));
   });
 }

@@ -1,6 +1,5 @@
 // Faults that testers put in the driver's way.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <span>
 
@@ -102,7 +101,7 @@ bool strike(FaultRecord& row, Strike& result) {
   if ((row.has & FaultRecord::kDelay) != 0) {
     const std::uint32_t span = row.most_ms - row.least_ms;
     const double part = span == 0 ? 0 : draw_part(row.random);
-    result.delay += std::chrono::milliseconds(row.least_ms + std::llround(part * span));
+    result.delay += std::chrono::milliseconds(row.least_ms + static_cast<std::int64_t>(part * span + 0.5));
   }
   if ((row.has & FaultRecord::kAnswer) != 0) result.answer = row.answer;
   return true;
@@ -175,7 +174,7 @@ void Engine::Impl::take_measured_time(int index, std::uint32_t measured_ms) cons
   for (std::size_t i = 0; i < faults.count; ++i) {
     const FaultRecord& row = faults.rows[i];
     if ((row.has & FaultRecord::kMeasured) == 0 || !concerns(row, index)) continue;
-    return wait(std::chrono::milliseconds(std::llround(row.factor * measured_ms)));
+    return wait(std::chrono::milliseconds(static_cast<std::int64_t>(row.factor * measured_ms + 0.5)));
   }
 }
 

@@ -1,6 +1,5 @@
 // What a node shows over time: instruments, settings, events.
 #include <algorithm>
-#include <cmath>
 
 #include "emulator/engine/behaviour.h"
 #include "emulator/engine/engine_impl.h"
@@ -83,8 +82,8 @@ GpuReadings Engine::readings(int index) {
   shown.any_total_ms = total_at(record.meter.any, now);
   shown.pcie_from_host = kPcieFromHost * shown.sm;
   shown.pcie_to_host = kPcieToHost * shown.sm;
-  shown.power_mw = static_cast<std::uint32_t>(std::lround(power_mw(gpu, record.settings, shown.sm)));
-  shown.power_limit_mw = static_cast<std::uint32_t>(std::lround(power_limit_mw(gpu, record.settings)));
+  shown.power_mw = static_cast<std::uint32_t>(power_mw(gpu, record.settings, shown.sm) + 0.5);
+  shown.power_limit_mw = static_cast<std::uint32_t>(power_limit_mw(gpu, record.settings) + 0.5);
   shown.energy_mj = static_cast<std::uint64_t>(std::max(0.0, energy_mj(gpu, record.settings, record.meter, now)));
   shown.degrees = degrees_at(record.meter, now);
   shown.memory_degrees = shown.degrees + kMemoryDegrees * shown.sm;

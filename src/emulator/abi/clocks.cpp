@@ -1,0 +1,115 @@
+// Clocks. The graphics, SM and video clocks are one; it moves between the idle and the boost clock in steps of 15 MHz.
+// The memory clock never changes. There are no application clocks and no offsets to set on these boards.
+#include <algorithm>
+#include <vector>
+
+#include "emulator/abi/guard.h"
+
+using namespace partita::emulator::abi;
+using namespace partita::emulator;
+
+namespace {
+
+constexpr unsigned kStepMhz = 15;
+
+unsigned most(const GpuSpec& gpu, nvmlClockType_t type) {
+  return type == NVML_CLOCK_MEM ? gpu.memory_clock_mhz : gpu.boost_clock_mhz;
+}
+
+unsigned current(const Target& target, nvmlClockType_t type) {
+  const GpuReadings now = target.engine.readings(target.handle.gpu);
+  return type == NVML_CLOCK_MEM ? now.memory_clock_mhz : now.sm_clock_mhz;
+}
+
+// Runs read(target) for a clock that there is.
+template <class Read>
+Return clock(const char* function, const void* device, nvmlClockType_t type, unsigned* mhz, Read read) noexcept {
+  return on_gpu(function, device, [&](const Target& target) -> Return {
+    if (mhz == nullptr || type >= NVML_CLOCK_COUNT) return kInvalidArgument;
+    return give(mhz, read(target));
+  });
+}
+
+Return most_clock(const char* function, const void* device, nvmlClockType_t type, unsigned* mhz) noexcept {
+  return clock(function, device, type, mhz, [&](const Target& target) { return most(target.spec, type); });
+}
+
+std::vector<unsigned> graphics_clocks(const GpuSpec& gpu) {
+  std::vector<unsigned> clocks;
+  for (unsigned mhz = gpu.boost_clock_mhz; mhz >= std::max(gpu.idle_clock_mhz, kStepMhz); mhz -= kStepMhz) {
+    clocks.push_back(mhz);
+  }
+  return clocks;
+}
+
+Return lock_clocks(const char* function, const void* device, unsigned least, unsigned highest) noexcept {
+  return on_gpu(function, device, [&](const Target& target) {
+    return target.engine.change_settings(target.handle.gpu, [&](SettingsRecord& settings) {
+      settings.least_clock_mhz = std::min(least, target.spec.boost_clock_mhz);
+      settings.most_clock_mhz = std::min(highest, target.spec.boost_clock_mhz);
+      return kSuccess;
+    });
+  });
+}
+
+bool is_limit_id(unsigned mhz) { return mhz == NVML_CLOCK_LIMIT_ID_TDP || mhz == NVML_CLOCK_LIMIT_ID_UNLIMITED; }
+
+}  // namespace
+
+NVML_EXPORT nvmlDeviceGetClockInfo(nvmlDevice_t device, nvmlClockType_t type, unsigned* mhz) {
+  return clock(__func__, device, type, mhz, [&](const Target& target) { return current(target, type); });
+}
+NVML_EXPORT nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, nvmlClockType_t type, unsigned* mhz) {
+  return most_clock(__func__, device, type, mhz);
+}
+NVML_EXPORT nvmlDeviceGetMaxCustomerBoostClock(nvmlDevice_t device, nvmlClockType_t type, unsigned* mhz) {
+  return most_clock(__func__, device, type, mhz);
+}
+NVML_EXPORT nvmlDeviceGetApplicationsClock(nvmlDevice_t device, nvmlClockType_t type, unsigned* mhz) {
+  return most_clock(__func__, device, type, mhz);
+}
+NVML_EXPORT nvmlDeviceGetDefaultApplicationsClock(nvmlDevice_t device, nvmlClockType_t type, unsigned* mhz) {
+  return most_clock(__func__, device, type, mhz);
+}
+NVML_EXPORT nvmlDeviceGetClock(nvmlDevice_t device, nvmlClockType_t type, nvmlClockId_t id, unsigned* mhz) {
+  return on_gpu(__func__, device, [&](const Target& target) -> Return {
+    if (mhz == nullptr || type >= NVML_CLOCK_COUNT || id >= NVML_CLOCK_ID_COUNT) return kInvalidArgument;
+    return give(mhz, id == NVML_CLOCK_ID_CURRENT ? current(target, type) : most(target.spec, type));
+  });
+}
+
+NVML_EXPORT nvmlDeviceGetSupportedMemoryClocks(nvmlDevice_t device, unsigned* count, unsigned* mhz) {
+  return on_gpu(__func__, device, [&](const Target& target) {
+    return give_rows(std::vector<unsigned>{target.spec.memory_clock_mhz}, count, mhz);
+  });
+}
+NVML_EXPORT nvmlDeviceGetSupportedGraphicsClocks(nvmlDevice_t device, unsigned memory_mhz, unsigned* count,
+                                                 unsigned* mhz) {
+  return on_gpu(__func__, device, [&](const Target& target) -> Return {
+    if (memory_mhz != target.spec.memory_clock_mhz) return kNotFound;
+    return give_rows(graphics_clocks(target.spec), count, mhz);
+  });
+}
+
+// One performance state.
+NVML_EXPORT nvmlDeviceGetMinMaxClockOfPState(nvmlDevice_t device, nvmlClockType_t type, nvmlPstates_t state,
+                                             unsigned* least, unsigned* highest) {
+  return on_gpu(__func__, device, [&](const Target& target) -> Return {
+    if (least == nullptr || highest == nullptr || type >= NVML_CLOCK_COUNT || state > NVML_PSTATE_15) {
+      return kInvalidArgument;
+    }
+    if (state != NVML_PSTATE_0) return kNotSupported;
+    *highest = most(target.spec, type);
+    *least = type == NVML_CLOCK_MEM ? *highest : target.spec.idle_clock_mhz;
+    return kSuccess;
+  });
+}
+
+// Frequencies out of range are brought into it, as the driver does.
+NVML_EXPORT nvmlDeviceSetGpuLockedClocks(nvmlDevice_t device, unsigned least, unsigned highest) {
+  if (least > highest && !is_limit_id(least)) {
+    return on_gpu(__func__, device, [](const Target&) -> Return { return kInvalidArgument; });
+  }
+  return lock_clocks(__func__, device, is_limit_id(least) ? 0 : least, highest);
+}
+NVML_EXPORT nvmlDeviceResetGpuLockedClocks(nvmlDevice_t device) { return lock_clocks(__func__, device, 0, 0); }

@@ -1,0 +1,85 @@
+// Memory and BAR1. Memory in use is what the holders said; it belongs to the GPU instance: all MIG devices of one GPU
+// instance share it and see the same use.
+#include <algorithm>
+
+#include "emulator/abi/guard.h"
+#include "emulator/engine/processes.h"
+
+using namespace partita::emulator::abi;
+using namespace partita::emulator;
+
+namespace {
+
+struct MemoryUse {
+  unsigned long long total = 0, used = 0;
+  unsigned long long free() const { return total - used; }
+};
+
+template <class Counts>
+unsigned long long held_memory(const Target& target, Counts counts) {
+  if (target.summary.holder_count == 0) return 0;
+  GpuRecord record;
+  target.engine.snapshot(target.handle.gpu, record);
+  unsigned long long sum = 0;
+  for (std::size_t i = 0; i < record.holder_count; ++i) {
+    const HolderRecord& h = record.holders[i];
+    if (counts(h) && process_lives(h.pid, h.start_time)) sum += h.memory_bytes;
+  }
+  return sum;
+}
+
+Return memory_use(const Target& target, MemoryUse& use) {
+  if (target.is_mig()) {
+    Instances found;
+    if (!find_instances(target.engine, target.handle, found)) return kNotFound;
+    const int only = found.gpu_instance->id;
+    use.total = memory_mib(target.spec, target.spec.profiles[found.gpu_instance->profile]) << 20;
+    use.used = held_memory(target, [&](const HolderRecord& h) { return h.gpu_instance == only; });
+  } else {
+    use.total = static_cast<unsigned long long>(target.spec.memory_mib) << 20;
+    use.used = held_memory(target, [](const HolderRecord&) { return true; });
+  }
+  if (use.total == 0) return kNotSupported;  // shared with the host, or not known
+  use.used = std::min(use.used, use.total);
+  return kSuccess;
+}
+
+}  // namespace
+
+NVML_EXPORT nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) {
+  return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
+    if (memory == nullptr) return kInvalidArgument;
+    MemoryUse use;
+    const Return answer = memory_use(target, use);
+    if (answer == kSuccess) *memory = {use.total, use.free(), use.used};
+    return answer;
+  });
+}
+
+NVML_EXPORT nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* memory) {
+  return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
+    if (memory == nullptr) return kInvalidArgument;
+    if (memory->version != nvmlMemory_v2) return kVersionMismatch;
+    MemoryUse use;
+    const Return answer = memory_use(target, use);
+    if (answer == kSuccess) *memory = {memory->version, use.total, 0, use.free(), use.used};
+    return answer;
+  });
+}
+
+// A MIG device's share follows its memory slices.
+NVML_EXPORT nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device, nvmlBAR1Memory_t* memory) {
+  return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
+    if (memory == nullptr) return kInvalidArgument;
+    unsigned long long total = target.spec.bar1_mib << 20;
+    if (target.is_mig()) {
+      Instances found;
+      if (!find_instances(target.engine, target.handle, found)) return kNotFound;
+      const ProfileSpec& profile = target.spec.profiles[found.gpu_instance->profile];
+      total = total * to_unsigned(profile.memory_slices) / std::max(1u, to_unsigned(target.spec.memory_slices));
+    }
+    if (total == 0) return kNotSupported;
+    *memory = {total, total, 0};
+    return kSuccess;
+  });
+}

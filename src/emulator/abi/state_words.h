@@ -1,0 +1,32 @@
+// Numbers of a GPU that several functions and fields tell.
+#pragma once
+
+#include "emulator/abi/guard.h"
+
+namespace partita::emulator::abi {
+
+// The board's power limit: 3 W per SM where it is not known.
+unsigned board_power_mw(const GpuSpec& gpu);
+
+// Degrees Celsius, as A100 boards have them.
+inline constexpr unsigned kShutdownDegrees = 92, kSlowdownDegrees = 89, kMostDegrees = 85, kMostMemoryDegrees = 95;
+
+// Microseconds since 1970, on the node's clock.
+inline long long microseconds(Time time) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
+}
+
+inline unsigned percent(double share) { return static_cast<unsigned>(share * 100 + 0.5); }
+
+// Rows of memory that error correction could still replace: 640 banks on GA100, 2560 on GH100; 0 where not known.
+inline unsigned remappable_banks(const GpuSpec& gpu) {
+  return gpu.compute_capability_major == 8 ? 640 : gpu.compute_capability_major == 9 ? 2560 : 0;
+}
+
+// ECC can be switched on boards with MIG; others here have none.
+inline bool has_ecc(const GpuSpec& gpu) { return gpu.units > 0; }
+
+// Why the clock is not higher: NVML's nvmlClocksEventReason*.
+unsigned long long clock_reasons(const Target& target, const GpuReadings& now);
+
+}  // namespace partita::emulator::abi
