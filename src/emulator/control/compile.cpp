@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "base/text.h"
+#include "emulator/control/driver_names.h"
 #include "emulator/control/identity.h"
+#include "emulator/control/limits.h"
 #include "emulator/engine/engine.h"
 
 namespace partita::emulator {
@@ -42,8 +44,36 @@ std::optional<int> gb_of(std::string_view name) {
   return gb > 0 ? std::optional(gb) : std::nullopt;
 }
 
-Bytes memory_of(const Board& board, const NodeGpus& gpus) {
-  if (gpus.total_memory) return *gpus.total_memory;
+// What the file's driver shows of the board otherwise than the catalog; the file's own keys go before.
+struct Shown {
+  std::optional<Bytes> total_memory;
+  std::vector<ProfileOverride> profiles;
+  std::vector<std::string> absent;
+
+  const ProfileOverride* find(const Profile& profile) const {
+    const auto found = std::ranges::find(profiles, profile.name, &ProfileOverride::name);
+    return found == profiles.end() ? nullptr : &*found;
+  }
+};
+
+Result<Shown> shown_by_driver(const NodeFile& file, const NodeGpus& gpus) {
+  Shown shown{gpus.total_memory, gpus.profiles, {}};
+  const int branch = driver_branch(file.driver);
+  for (const DriverNames& row : TRY(driver_names())) {
+    if (!row.holds(gpus.board, branch)) continue;
+    if (!shown.total_memory) shown.total_memory = row.total_memory;
+    for (const DriverProfile& profile : row.profiles) {
+      if (profile.absent)
+        shown.absent.push_back(profile.name);
+      else
+        shown.profiles.push_back({profile.name, profile.spelling, profile.memory});
+    }
+  }
+  return shown;
+}
+
+Bytes memory_of(const Board& board, const std::optional<Bytes>& shown) {
+  if (shown) return *shown;
   if (board.total_memory) return *board.total_memory;
   if (!board.has_mig()) return Bytes{0};  // GB10: the CPU's memory, the driver reports none
   for (const Profile& profile : board.profiles)
@@ -146,6 +176,16 @@ GpuSpec plain_gpu(const NodeGpus& gpus, const PlainGpu& from) {
   return gpu;
 }
 
+VgpuTypeSpec compile_vgpu_type(const GpuSpec& gpu, const catalog::VgpuType& from) {
+  VgpuTypeSpec type;
+  type.id = *from.id;
+  type.name = from.name;
+  type.frame_buffer_mib = in_mib(from.frame_buffer.value_or(Bytes{0}));
+  type.max_instances = from.max_per_gpu.value_or(0);
+  if (from.profile) type.profile_id = gpu.profiles[static_cast<std::size_t>(*from.profile)].id;
+  return type;
+}
+
 Result<GpuSpec> board_gpu(catalog::Catalog& catalog, const Entry& entry) {
   const NodeGpus& gpus = entry.gpus;
   const auto found = catalog.board(gpus.board);
@@ -170,12 +210,16 @@ Result<GpuSpec> board_gpu(catalog::Catalog& catalog, const Entry& entry) {
   gpu.compute_capability_major = capability[0];
   gpu.compute_capability_minor = capability.size() > 1 ? capability[1] : 0;
   gpu.architecture = split(board.family, '-')[0];
-  const Bytes total = memory_of(board, gpus);
+  set_power_and_clocks(gpu, board);
+  const Shown shown = TRY(shown_by_driver(entry.file, gpus));
+  const Bytes total = memory_of(board, shown.total_memory);
   set_memory(gpu, total);
-  for (const Profile& profile : board.profiles) {
-    const auto change = std::ranges::find(gpus.profiles, profile.name, &ProfileOverride::name);
-    gpu.profiles.push_back(compile_profile(board, profile, change == gpus.profiles.end() ? nullptr : &*change, total));
-  }
+  for (const Profile& profile : board.profiles)
+    if (std::ranges::find(shown.absent, profile.name) == shown.absent.end())
+      gpu.profiles.push_back(compile_profile(board, profile, shown.find(profile), total));
+  TRY_VOID(set_measured_times(gpu, board));
+  for (const catalog::VgpuType& type : board.vgpu_types)
+    if (type.id) gpu.vgpu_types.push_back(compile_vgpu_type(gpu, type));
   return gpu;
 }
 
@@ -188,6 +232,7 @@ Result<NodeSpec> compile(catalog::Catalog& catalog, const NodeFile& file, const 
   node.type = type;
   node.driver_version = file.driver;
   node.cuda_version = file.cuda;
+  node.vgpu_host = file.vgpu_host;
   for (std::size_t number = 0; number < file.gpus.size(); ++number) {
     const NodeGpus& gpus = file.gpus[number];
     const GpuSpec one = gpus.plain ? plain_gpu(gpus, *gpus.plain) : TRY(board_gpu(catalog, Entry{file, gpus, number}));

@@ -239,7 +239,8 @@ bool is_node_name(std::string_view name) {
 
 Result<NodeFile> read_node_file(std::string_view text, const std::string& file_name) {
   static constexpr std::array<std::string_view, 1> kRequired = {"gpus"};
-  static constexpr std::array<std::string_view, 5> kOptional = {"source", "name", "driver", "cuda", "faults"};
+  static constexpr std::array<std::string_view, 6> kOptional = {"source", "name",      "driver",
+                                                                "cuda",   "vgpu_host", "faults"};
   const YamlDocument document = TRY(parse_yaml(text, file_name, {.max_bytes = 1U << 20, .max_nodes = 20'000}));
   const At root{{&document, ""}, &document.root};
   TRY_VOID(as_mapping(root.place, *root.node));
@@ -255,6 +256,7 @@ Result<NodeFile> read_node_file(std::string_view text, const std::string& file_n
   }
   file.driver = kDefaultDriver;
   if (const auto key = member(root, "driver")) file.driver = TRY(read_version(*key, kDefaultDriver));
+  if (const auto key = member(root, "vgpu_host")) file.vgpu_host = TRY(as_bool(key->place, *key->node));
   file.cuda = cuda_of(file.driver);
   if (const auto key = member(root, "cuda")) file.cuda = TRY(read_version(*key, "13.0"));
   const At gpus = required(root, "gpus");

@@ -35,6 +35,15 @@ struct ProfileSpec {
   std::vector<ComputeProfileSpec> compute;
 };
 
+// A kind of virtual GPU that a host can make of the GPU.
+struct VgpuTypeSpec {
+  int id = 0;        // mdev name: nvidia-<id>
+  std::string name;  // "GRID A100X-3-20C"
+  std::uint64_t frame_buffer_mib = 0;
+  int max_instances = 0;  // of the GPU; 0: not known
+  int profile_id = -1;    // ProfileSpec::id of the GPU instance that backs it; -1: time-sliced
+};
+
 struct GpuSpec {
   std::string product;
   std::string uuid;       // "GPU-..."; fixed for a node name and index, so the same node has the same UUIDs
@@ -63,12 +72,14 @@ struct GpuSpec {
   // one, `nvlinks` links go to a switch.
   int nvlinks = 0;
   std::vector<ProfileSpec> profiles;
+  std::vector<VgpuTypeSpec> vgpu_types;
 };
 
 struct NodeSpec {
   std::string name, type;
   std::string driver_version;  // "550.90.07"
   std::string cuda_version;    // "12.4"
+  bool vgpu_host = false;      // the driver is the one for hosts of virtual machines: it tells vGPU types
   bool files = true;           // false: the state alone, nothing under root/ (benchmarks)
   std::vector<GpuSpec> gpus;   // at most 32
 };
