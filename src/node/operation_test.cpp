@@ -289,9 +289,9 @@ TEST(Recovery, WhatWasBeingMadeIsClaimedWhenItsGpuIsBack) {
     ::_exit(0);
   }
   ::waitpid(child, nullptr, 0);
-  value(emulator::lose(world.emulated.name, "0", true));
+  value(emulator::set_condition(world.emulated.name, "0", emulator::Condition::lost));
   world.must_apply(world.cut("[1]", R"("1g.10gb": 1)"));  // tries to settle it
-  value(emulator::lose(world.emulated.name, "0", false));
+  value(emulator::set_condition(world.emulated.name, "0", emulator::Condition::good));
   world.must_apply(world.cut("[1]", R"("1g.10gb": 2)"));
   EXPECT_THAT(world.draw(0), Not(HasSubstr("*"))) << "nobody else's";
   world.must_apply(world.cut("[0]", R"("7g.80gb": 1)"));

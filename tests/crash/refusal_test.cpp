@@ -70,7 +70,8 @@ TEST_P(Refusal, LostGpuIsSettledWhenItIsBack) {
   Stage stage(GetParam());
   int failures = 0;
   for (int n = 1;; n += 3) {
-    const auto result = disturb(stage, n, [&] { value(emulator::lose(stage.world.emulated.name, "0", true)); });
+    const auto result = disturb(
+        stage, n, [&] { value(emulator::set_condition(stage.world.emulated.name, "0", emulator::Condition::lost)); });
     if (result && !*result) {
       ++failures;
       // The other GPU can be worked with in the meantime; this one cannot.
@@ -78,7 +79,7 @@ TEST_P(Refusal, LostGpuIsSettledWhenItIsBack) {
       const auto refused = stage.world.apply(GetParam().disturbed(stage.world));
       EXPECT_FALSE(refused);
     }
-    value(emulator::lose(stage.world.emulated.name, "0", false));
+    value(emulator::set_condition(stage.world.emulated.name, "0", emulator::Condition::good));
     if (!result) break;
     stage.settle();
     stage.expect_whole("after event " + std::to_string(n));
