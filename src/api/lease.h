@@ -62,6 +62,12 @@ struct HostLimits {
 
 inline constexpr int kMostLeasesAtOnce = 1000;
 
+// A key by which a caller asks again for the same leases, as long as a day, also after the node's restart.
+struct Once {
+  std::string key;   // with whose it is
+  std::string text;  // what was asked, or its hash: another text is another request, and `invalid`
+};
+
 struct LeaseRequest {
   Caller caller;
   // "": a name is made. A name that lives already: the same requirement gives the same lease back (idempotent), another
@@ -76,6 +82,7 @@ struct LeaseRequest {
   std::map<std::string, std::string> labels;
   bool no_wait = false;  // fail with the reason instead of waiting in the queue
   HostLimits host_limits;
+  std::optional<Once> once;
 };
 
 // waiting -> cutting -> granting -> active -> (parked) -> releasing -> ended

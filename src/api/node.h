@@ -2,6 +2,7 @@
 // client (client/) implement it. Plain structs; JSON shapes in api/json.h.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -48,6 +49,8 @@ struct PlanRequest {
   Caller caller;
   Wanted wanted;
   ChangeOptions options;
+  // Of an apply: asked once nobody else can change the node, and before anything is; an error of it ends the apply.
+  std::function<Result<void>(const layout::NodeState&)> only_if{};
 };
 
 // What happens to one GPU.

@@ -194,6 +194,7 @@ Result<api::ApplyAnswer> apply_locked(Context& context, const api::PlanRequest& 
   for (const std::string& note : recovered.notes) context.progress.note(note);
   // A request that cannot be understood here stops before any hook does.
   const layout::NodeState state = TRY(read_node(context));
+  if (request.only_if) TRY_VOID(request.only_if(state));
   TRY_VOID(resolve(request.wanted, state, request.options.force));
 
   auto result = apply_between_hooks(context, request, std::move(recovered));

@@ -3,6 +3,7 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -128,19 +129,34 @@ class Daemon final : public LeaseVerbs<DaemonNode> {
     Published::Look look = published_.look();
     if (Steady::now() - look.at > kFresh) {
       const std::scoped_lock reading(reader_mutex_);
-      look.state = std::make_shared<const layout::NodeState>(TRY(fresh(look)));
+      layout::NodeState state = TRY(reader_.state());
+      const bool at_work = at_work_;  // asked before the look: what an earlier group made is in it
+      look = published_.look();
+      set_pins(state, look.owned(), {.adopt = false, .refused = {}, .leased = *look.leased});
+      if (at_work) unpin_new(state, *look.state);
+      look.state = std::make_shared<const layout::NodeState>(std::move(state));
     }
     View view{*look.state, *look.notes};
     if (adopt)
       for (layout::Gpu& gpu : view.state.gpus)
-        for (layout::GpuInstance& instance : gpu.instances)
-          std::erase_if(instance.pins, [](const auto& pin) { return pin.reason == layout::Pin::Reason::foreign; });
+        for (layout::GpuInstance& instance : gpu.instances) without_foreign(instance);
     return view;
   }
-  Result<layout::NodeState> fresh(const Published::Look& look) {
-    layout::NodeState state = TRY(reader_.state());
-    set_pins(state, look.owned(), {.adopt = false, .refused = {}, .leased = *look.leased});
-    return state;
+  // While the conductor cuts, what nobody knew before is its work.
+  static void unpin_new(layout::NodeState& state, const layout::NodeState& before) {
+    for (layout::Gpu& gpu : state.gpus) {
+      const auto known = std::ranges::find(before.gpus, gpu.uuid, &layout::Gpu::uuid);
+      for (layout::GpuInstance& instance : gpu.instances) {
+        const bool was_there =
+            known != before.gpus.end() && std::ranges::any_of(known->instances, [&](const layout::GpuInstance& old) {
+              return old.id == instance.id && old.profile == instance.profile && old.placement == instance.placement;
+            });
+        if (!was_there) without_foreign(instance);
+      }
+    }
+  }
+  static void without_foreign(layout::GpuInstance& instance) {
+    std::erase_if(instance.pins, [](const auto& pin) { return pin.reason == layout::Pin::Reason::foreign; });
   }
 
   void conduct(const std::stop_token& stop) {
@@ -170,14 +186,17 @@ class Daemon final : public LeaseVerbs<DaemonNode> {
     std::vector<LeaseCall*> calls;
     for (Task* task : tasks)
       if (task->call != nullptr) calls.push_back(task->call);
+    at_work_ = true;
     if (tick || !calls.empty()) (void)keeper_->serve(calls, tick);
     for (Task* task : tasks)
       if (task->work) task->work(*keeper_);
     publish();
+    at_work_ = false;
     for (Task* task : tasks) task->done.release();
   }
 
   void publish() {
+    if (keeper_->stale()) return;  // what was told last is still so: nothing of this group was stored
     published_.publish(*keeper_, clock_.now());
     wake_.watch(keeper_->book());
     releasing_ = std::ranges::any_of(keeper_->book().live(), [](const auto& entry) {
@@ -196,6 +215,7 @@ class Daemon final : public LeaseVerbs<DaemonNode> {
   Published published_;
   Wake wake_;
   bool releasing_ = false;
+  std::atomic<bool> at_work_ = false;  // on a group that is not published yet
 
   std::mutex queue_mutex_;
   std::vector<Task*> queue_;
@@ -205,16 +225,18 @@ class Daemon final : public LeaseVerbs<DaemonNode> {
 }  // namespace
 
 Result<std::unique_ptr<DaemonNode>> open_daemon(catalog::Catalog& catalog, const Clock& clock, Options options,
-                                                const std::filesystem::path& socket) {
+                                                const std::filesystem::path& socket, Progress* progress) {
   std::error_code error;
   std::filesystem::create_directories(options.state_dir, error);
   if (error)
     return fail(ErrorCode::denied,
                 fmt::format("{}: the state folder cannot be made: {}", options.state_dir.string(), error.message()));
   SilentProgress silent;
-  Lock lock = TRY(take_lock(lock_file(options), own_command(), true, milliseconds(0), silent, socket));
+  Progress& told = progress != nullptr ? *progress : silent;
+  Lock lock = TRY(take_lock(lock_file(options), own_command(), false, options.lock_timeout, told, socket));
   driver::Driver driver = TRY(driver::Driver::open(catalog, options.driver));
   driver::Driver reader = TRY(driver::Driver::open(catalog, options.driver));
+  if (!options.emulated) keep_private(ledger_file(options));
   Ledger ledger = TRY(Ledger::open(ledger_file(options), Database::Access::write, options.on_event));
   auto daemon = std::make_unique<Daemon>(std::move(driver), std::move(reader), std::move(lock), std::move(ledger),
                                          clock, std::move(options));

@@ -1,7 +1,11 @@
 #include "node/database.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <map>
 #include <optional>
@@ -12,6 +16,12 @@ namespace partita::node {
 namespace {
 
 constexpr int kBusyTimeoutMs = 10'000;
+
+// Files that SQLite maps or makes beside the database fail with an error that says nothing of room.
+bool is_full(const std::string& file) {
+  struct statvfs disk{};
+  return ::statvfs(file.c_str(), &disk) == 0 && disk.f_bavail == 0;
+}
 
 std::string advice(int code, const std::string& file) {
   switch (code) {
@@ -26,6 +36,8 @@ std::string advice(int code, const std::string& file) {
       return "another process has the database locked: try again";
     case SQLITE_FULL:
       return "make room on the disk";
+    case SQLITE_IOERR:
+      return is_full(file) ? "the disk is full: make room on it" : "";
     default:
       return "";
   }
@@ -117,6 +129,14 @@ struct Database::Impl {
     return {};
   }
 };
+
+void keep_private(const std::filesystem::path& database) {
+  constexpr mode_t kOwnerAlone = 0600;
+  // Only where it is new: closing a file lets go all locks that this process has on it.
+  const int made = ::open(database.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerAlone);
+  if (made >= 0) return static_cast<void>(::close(made));
+  for (const char* part : {"", "-wal", "-shm"}) (void)::chmod((database.string() + part).c_str(), kOwnerAlone);
+}
 
 Database::Database(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Database::Database(Database&&) noexcept = default;

@@ -18,6 +18,10 @@ namespace partita::node {
 using Value = std::variant<std::monostate, std::int64_t, std::string>;  // NULL, INTEGER, TEXT
 using Row = std::vector<Value>;
 
+// Makes the file where there is none, and lets only its owner open it and what lies beside it: who can open a database
+// can lock it, and so stop all who write.
+void keep_private(const std::filesystem::path& database);
+
 class Database {
  public:
   enum class Access { read, write };

@@ -152,6 +152,8 @@ Result<void> Keeper::write_changes() {
       record->stored = true;
       TRY_VOID(leases_.store(*record));
     }
+  for (const Asked& asked : asked_)
+    if (book_.find(asked.first_lease) != nullptr) TRY_VOID(leases_.store_asked(asked, now_));
   for (const std::string& user : served_users_) TRY_VOID(leases_.store_service(user, book_.served[user]));
   return leases_.store_events(events_);
 }
@@ -159,6 +161,7 @@ Result<void> Keeper::write_changes() {
 void Keeper::forget_changes() {
   changed_.clear();
   dropped_.clear();
+  asked_.clear();
   ended_.clear();
   events_.clear();
   served_users_.clear();

@@ -83,6 +83,8 @@ class Keeper {
   const layout::NodeState& state() const { return state_; }
   Handover& handover() { return handover_; }
   const Epoch& epoch() const { return context_.epoch; }
+  // What is in memory may be ahead of the ledger: writing failed.
+  bool stale() const { return stale_; }
   const api::Measures& measures() const { return context_.measures; }
   // "unfinished: GPU 3 ...", for status.
   std::vector<std::string> notes() const;
@@ -125,6 +127,7 @@ class Keeper {
   Result<void> park(LeaseRecord& record);
   Result<void> unpark(LeaseCall& call, LeaseRecord& record);
   Result<void> attach(LeaseCall& call, LeaseRecord& record);
+  Result<bool> asked_before(LeaseCall& call);
   Result<bool> same_again(LeaseCall& call);
   Result<void> check_quota(const api::Caller& caller, std::int64_t without, const lease::Usage& wanted);
   Result<void> check_idle(const LeaseRecord& record);
@@ -214,6 +217,7 @@ class Keeper {
   std::set<std::string> closed_;             // idle instances that are root's alone
   std::set<std::int64_t> changed_;
   std::vector<std::int64_t> dropped_;
+  std::vector<Asked> asked_;
   std::vector<LeaseRecord> ended_;
   std::vector<api::Event> events_;
   std::vector<std::string> served_users_;

@@ -79,7 +79,7 @@ Result<void> Keeper::ask(LeaseCall& call) {
   TRY_VOID(lease::check(request.requirement));
   LeaseRecord record;
   record.lease.holder = TRY(holder_of(request));
-  if (TRY(same_again(call))) return {};
+  if (TRY(asked_before(call)) || TRY(same_again(call))) return {};
   record.duration = TRY(lease::duration_of(policy_, request.caller, request.duration));
   TRY_VOID(lease::check_priority(policy_, request.caller, request.priority));
   const lease::Size size = TRY(lease::size_of(state_, request.requirement));
@@ -104,8 +104,29 @@ Result<void> Keeper::ask(LeaseCall& call) {
     changed(book_.add(record));
     call.ids.push_back(record.lease.id);
   }
+  if (request.once) asked_.push_back({*request.once, record.bundle, request.count});
   pending_[record.bundle] = {&call, std::nullopt};
   return {};
+}
+
+// The same key once more: what it was answered with is there, or has ended meanwhile.
+Result<bool> Keeper::asked_before(LeaseCall& call) {
+  const auto& once = call.request->once;
+  if (!once) return false;
+  const auto in_group = std::ranges::find(asked_, once->key, [](const Asked& one) { return one.once.key; });
+  const auto before = in_group != asked_.end() ? std::optional(*in_group) : TRY(leases_.asked(once->key));
+  if (!before) return false;
+  if (before->once.text != once->text)
+    return fail(ErrorCode::invalid, "the key was used for another request: take a new one");
+  for (std::int64_t id = before->first_lease; id < before->first_lease + before->count; ++id) {
+    if (book_.find(id) != nullptr)
+      call.ids.push_back(id);
+    else if (auto ended = TRY(leases_.find(id)))
+      call.leases.push_back(std::move(ended->lease));
+  }
+  if (call.ids.empty() && call.leases.empty())
+    return fail(ErrorCode::not_found, "what was asked with this key has ended long ago: take a new key");
+  return true;
 }
 
 // Asking once more for what is there already gives it again.
@@ -260,6 +281,8 @@ Result<void> Keeper::attach(LeaseCall& call, LeaseRecord& record) {
     return fail(ErrorCode::denied,
                 fmt::format("pid {} is not {}'s process", call.process.pid, caller_text(call.change->caller)));
   TRY_VOID(handover_.confine(record, call.process.pid));
+  // Its number may have gone to another one before it was confined.
+  if (!is_alive(call.process)) return fail(ErrorCode::not_found, fmt::format("pid {} has ended", call.process.pid));
   return handover_.register_processes(record, call.process.pid);
 }
 

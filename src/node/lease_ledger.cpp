@@ -309,7 +309,34 @@ Result<void> LeaseLedger::store_ended(const LeaseRecord& record, std::int64_t en
 }
 
 Result<void> LeaseLedger::drop(std::int64_t id) {
+  TRY_VOID(database_.run("DELETE FROM asked WHERE first_lease = ?", {number(id)}));
   return database_.run("DELETE FROM lease WHERE id = ?", {number(id)});
+}
+
+Result<std::optional<LeaseRecord>> LeaseLedger::find(std::int64_t id) {
+  auto records = TRY(read("id = ?", {number(id)}));
+  if (records.empty()) return std::nullopt;
+  return std::move(records.front());
+}
+
+Result<std::optional<Asked>> LeaseLedger::asked(const std::string& key) {
+  const auto rows = TRY(database_.query("SELECT text, first_lease, count FROM asked WHERE key = ?", {key}));
+  if (rows.empty()) return std::nullopt;
+  return read_rows(database_, [&]() -> Result<std::optional<Asked>> {
+    Columns in(rows.at(0));
+    Asked found;
+    found.once = {key, in.text()};
+    found.first_lease = in.number();
+    found.count = in.small();
+    return found;
+  });
+}
+
+Result<void> LeaseLedger::store_asked(const Asked& asked, Time now) {
+  const auto at = [](Time time) { return number(time.time_since_epoch().count()); };
+  TRY_VOID(database_.run("DELETE FROM asked WHERE at_ms < ?", {at(now - kAskedKept)}));
+  return database_.run("INSERT OR REPLACE INTO asked VALUES (?, ?, ?, ?, ?)",
+                       {asked.once.key, asked.once.text, number(asked.first_lease), number(asked.count), at(now)});
 }
 
 Result<void> LeaseLedger::store_service(const std::string& user, std::int64_t n) {

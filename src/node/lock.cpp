@@ -6,13 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <charconv>
-#include <climits>
 #include <cstring>
 #include <fstream>
 #include <thread>
+
+#include "node/process_id.h"
 
 namespace partita::node {
 namespace {
@@ -21,26 +20,46 @@ constexpr auto kPoll = std::chrono::milliseconds(20);
 constexpr auto kLook = std::chrono::milliseconds(500);
 constexpr std::size_t kLongestCommand = 200;
 
-std::optional<LockHolder> read_holder(int fd) {
-  std::array<char, kLongestCommand + PATH_MAX + 32> text{};
-  const ssize_t size = pread(fd, text.data(), text.size(), 0);
-  if (size <= 0) return std::nullopt;
-  const std::string_view all(text.data(), static_cast<std::size_t>(size));
+std::filesystem::path told_file(std::filesystem::path lock) { return lock.replace_extension("holder"); }
+
+struct Told {
   LockHolder holder;
-  const auto [rest, error] = std::from_chars(all.data(), all.data() + all.size(), holder.pid);
-  if (error != std::errc{} || rest == all.data() + all.size()) return std::nullopt;
-  const std::string_view told(rest + 1, all.data() + all.size());
-  const auto line = told.find('\n');
-  holder.command = told.substr(0, line);
-  if (line != std::string_view::npos) holder.socket = told.substr(line + 1);
-  return holder;
+  std::uint64_t start_time = 0;
+};
+
+// "4711 123456 partita serve", and in a second line the socket.
+std::optional<Told> read_told(const std::filesystem::path& lock) {
+  std::ifstream file(told_file(lock));
+  Told tells;
+  if (!(file >> tells.holder.pid >> tells.start_time)) return std::nullopt;
+  file.get();
+  std::string socket;
+  std::getline(file, tells.holder.command);
+  std::getline(file, socket);
+  tells.holder.socket = socket;
+  return tells;
 }
 
-void write_holder(int fd, const std::string& command, const std::filesystem::path& socket) {
-  std::string text = fmt::format("{} {}", getpid(), command.substr(0, kLongestCommand));
+std::optional<LockHolder> read_holder(const std::filesystem::path& lock) {
+  auto tells = read_told(lock);
+  if (!tells) return std::nullopt;
+  return std::move(tells->holder);
+}
+
+// In one step, so that nobody reads a half. Only who asks needs it: a disk that is full must not stop the operation.
+void write_told(const std::filesystem::path& lock, const std::string& command, const std::filesystem::path& socket) {
+  constexpr mode_t kEveryoneReads = 0644;
+  const auto file = told_file(lock);
+  const std::string making = file.string() + ".new";
+  const auto self = process_facts(getpid());
+  std::string text =
+      fmt::format("{} {} {}", getpid(), self ? self->id.start_time : 0, command.substr(0, kLongestCommand));
   if (!socket.empty()) text += "\n" + socket.string();
-  // Only people read it: a disk that is full must not stop the operation.
-  if (ftruncate(fd, 0) == 0) (void)!pwrite(fd, text.data(), text.size(), 0);
+  const int fd = open(making.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kEveryoneReads);
+  if (fd < 0) return;
+  const bool written = fchmod(fd, kEveryoneReads) == 0 && write(fd, text.data(), text.size()) == std::ssize(text);
+  close(fd);
+  if (!written || rename(making.c_str(), file.c_str()) != 0) unlink(making.c_str());
 }
 
 // The file at the path is still the one that is open: not removed with its folder, nor made anew.
@@ -60,22 +79,30 @@ std::string to_string(const LockHolder& holder) { return fmt::format("pid {} ({}
 
 Lock::~Lock() {
   if (fd_ < 0) return;
-  (void)!ftruncate(fd_, 0);
+  if (is_at(file_, fd_)) unlink(told_file(file_).c_str());
   close(fd_);
 }
 
 Result<Lock> take_lock(const std::filesystem::path& file, const std::string& command, bool no_wait,
                        std::chrono::milliseconds timeout, Progress& progress, const std::filesystem::path& socket) {
-  const int fd = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  constexpr mode_t kOwnerAlone = 0600;
+  const int fd = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwnerAlone);
   if (fd < 0) {
     const auto code = errno == EACCES || errno == EPERM || errno == EROFS ? ErrorCode::denied : ErrorCode::unavailable;
     return fail(code, fmt::format("{}: cannot open the node's lock: {}", file.string(), std::strerror(errno)));
   }
+  (void)fchmod(fd, kOwnerAlone);  // one that an earlier version made
   std::string waiting_for;
   const auto start = std::chrono::steady_clock::now();
   while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    const auto tells = read_holder(fd);
+    const auto tells = read_holder(file);
     const std::string holder = told(tells);
+    if (tells && !tells->socket.empty()) {
+      close(fd);
+      return fail(ErrorCode::unavailable,
+                  fmt::format("{} holds the node's lock {} for as long as it runs: it is a daemon, which answers at {}",
+                              holder, file.string(), tells->socket.string()));
+    }
     // Who only looks at the lock has it for a moment and tells nothing.
     const auto patience = !no_wait ? timeout : tells ? std::chrono::milliseconds(0) : kLook;
     if (std::chrono::steady_clock::now() >= start + patience) {
@@ -93,18 +120,19 @@ Result<Lock> take_lock(const std::filesystem::path& file, const std::string& com
     return fail(ErrorCode::unavailable,
                 fmt::format("{} was removed while this waited for it: the node was stopped; try again", file.string()));
   }
-  write_holder(fd, command, socket);
-  return Lock(fd);
+  write_told(file, command, socket);
+  return Lock(fd, file);
 }
 
 std::optional<LockHolder> lock_holder(const std::filesystem::path& file) {
   const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return std::nullopt;
-  std::optional<LockHolder> holder;
-  if (flock(fd, LOCK_SH | LOCK_NB) != 0) {
-    holder = read_holder(fd);
-    if (!holder) holder = LockHolder{0, "not told", {}};
+  if (fd < 0) {
+    auto tells = errno == EACCES ? read_told(file) : std::nullopt;
+    if (!tells || !is_alive({tells->holder.pid, tells->start_time})) return std::nullopt;
+    return std::move(tells->holder);
   }
+  std::optional<LockHolder> holder;
+  if (flock(fd, LOCK_SH | LOCK_NB) != 0) holder = read_holder(file).value_or(LockHolder{0, "not told", {}});
   close(fd);
   return holder;
 }

@@ -1,4 +1,5 @@
-// node.lock: whoever holds it is the node. A file lock (flock) that dies with its process; the file tells who holds it.
+// node.lock: whoever holds it is the node. A file lock (flock) that dies with its process. Only its owner can open it:
+// who can open a file can lock it. All others read beside it, in node.holder, who holds the lock.
 #pragma once
 
 #include <sys/types.h>
@@ -24,21 +25,23 @@ std::string to_string(const LockHolder& holder);
 
 class Lock {
  public:
-  explicit Lock(int fd) : fd_(fd) {}
-  Lock(Lock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Lock(int fd, std::filesystem::path file) : fd_(fd), file_(std::move(file)) {}
+  Lock(Lock&& other) noexcept : fd_(std::exchange(other.fd_, -1)), file_(std::move(other.file_)) {}
   Lock& operator=(Lock&&) = delete;
-  ~Lock();  // empties the file and lets the lock go
+  ~Lock();  // removes node.holder and lets the lock go
 
  private:
   int fd_ = -1;
+  std::filesystem::path file_;
 };
 
-// `socket`: told to those who ask who holds it. `unavailable`, naming the holder, when `no_wait` or after `timeout`;
-// `denied` when the file may not be written. While it waits it says for whom.
+// `socket`: told to those who ask who holds it. `unavailable`, naming the holder, when `no_wait`, after `timeout`, and
+// at once where a daemon holds it; `denied` when the file may not be written. While it waits it says for whom.
 Result<Lock> take_lock(const std::filesystem::path& file, const std::string& command, bool no_wait,
                        std::chrono::milliseconds timeout, Progress& progress, const std::filesystem::path& socket = {});
 
-// Who holds the lock now; nullopt when nobody does or the file cannot be read.
+// Who holds the lock now; nullopt when nobody does. Who may not open the lock is told by node.holder, as long as the
+// process named there lives.
 std::optional<LockHolder> lock_holder(const std::filesystem::path& file);
 
 // This process's command line, shortened.

@@ -1,6 +1,8 @@
 #include "node/node.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <system_error>
@@ -107,8 +109,10 @@ class LocalNode final : public LeaseVerbs<api::Node> {
     explicit Operating(LocalNode& local) : node(local) {}
     Result<void> begin(bool no_wait, Progress& progress) {
       TRY_VOID(node.make_state_folder());
-      lock.emplace(
-          TRY(take_lock(lock_file(node.options_), own_command(), no_wait, node.options_.lock_timeout, progress)));
+      auto taken = take_lock(lock_file(node.options_), own_command(), no_wait, node.options_.lock_timeout, progress);
+      if (!taken) return std::unexpected(node.with_owner(std::move(taken).error()));
+      lock.emplace(*std::move(taken));
+      if (!node.options_.emulated) keep_private(ledger_file(node.options_));
       ledger = std::make_unique<Ledger>(
           TRY(Ledger::open(ledger_file(node.options_), Database::Access::write, node.options_.on_event)));
       keeper = std::make_unique<Keeper>(Keeper::Parts{node.driver_, *ledger, node.clock_, node.options_},
@@ -151,6 +155,19 @@ class LocalNode final : public LeaseVerbs<api::Node> {
     return fail(ErrorCode::denied,
                 fmt::format("{} (uid {}) may not change this node: run as root or ask an administrator",
                             caller.name.empty() ? "this user" : caller.name, caller.uid));
+  }
+
+  // Who may not be the node can still ask one.
+  Error with_owner(Error error) const {
+    struct stat folder{};
+    if (error.code != ErrorCode::denied || stat(options_.state_dir.c_str(), &folder) != 0 || geteuid() == 0 ||
+        geteuid() == folder.st_uid)
+      return error;
+    error.details.push_back(fmt::format(
+        "the node is uid {}'s: with a daemon of theirs (partita serve) this user asks it, by itself or with --server "
+        "SOCKET",
+        folder.st_uid));
+    return error;
   }
 
   Result<void> make_state_folder() const {

@@ -45,16 +45,17 @@ struct Options {
 // Opens the driver and the database. The lock is taken per operation, not here. References are kept.
 Result<std::unique_ptr<api::Node>> open_node(catalog::Catalog& catalog, const Clock& clock, Options options);
 
-// The node of a daemon: holds node.lock for its life (`unavailable` names who has it) and names `socket` in it. May be
-// called from many threads; calls that come at the same time share one durable write. Keeps the queue moving, watches
-// holders' processes and expiries, and settles what it finds, whenever something happens and at least every second.
+// The node of a daemon: holds node.lock for its life and names `socket` beside it. Waits for a command that has the
+// lock, and tells `progress` so; `unavailable` names another daemon that has it. May be called from many threads; calls
+// that come at the same time share one durable write. Keeps the queue moving, watches holders' processes and expiries,
+// and settles what it finds, whenever something happens and at least every second.
 class DaemonNode : public api::Node {
  public:
   // Reads the policy file again; a wrong one leaves the old policy.
   virtual Result<void> reload() = 0;
 };
 Result<std::unique_ptr<DaemonNode>> open_daemon(catalog::Catalog& catalog, const Clock& clock, Options options,
-                                                const std::filesystem::path& socket);
+                                                const std::filesystem::path& socket, Progress* progress = nullptr);
 
 // The socket of the daemon that holds the node's lock; nullopt when none does.
 std::optional<std::filesystem::path> daemon_socket(const Options& options);

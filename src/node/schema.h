@@ -7,7 +7,7 @@
 namespace partita::node {
 
 // profile and compute_profile are NVML's numbers, starts are in placement units (compute: compute slices).
-inline constexpr std::array<std::string_view, 2> kMigrations = {R"sql(
+inline constexpr std::array<std::string_view, 3> kMigrations = {R"sql(
 CREATE TABLE ownership (
   gpu TEXT NOT NULL,
   gpu_instance INTEGER NOT NULL,
@@ -135,6 +135,17 @@ CREATE TABLE conduct (   -- one row: whether permissions, files and groups were 
   boot_id TEXT NOT NULL,
   driver_load TEXT NOT NULL
 );
+)sql",
+                                                                R"sql(
+CREATE TABLE asked (   -- what was asked with a key: asked again, the same leases are answered
+  key TEXT PRIMARY KEY,
+  text TEXT NOT NULL,
+  first_lease INTEGER NOT NULL,  -- ids of one request follow each other
+  count INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX asked_at ON asked (at_ms);
+CREATE INDEX asked_lease ON asked (first_lease);
 )sql"};
 
 }  // namespace partita::node

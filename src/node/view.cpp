@@ -21,7 +21,26 @@ namespace {
 struct Marks {
   std::vector<OwnedInstance> owned;
   std::vector<LeasedPlace> leased;
+  std::vector<OperationGpu> being_made;
 };
+
+// What an operation that is under way makes, or puts back, belongs to nobody else.
+void unpin_being_made(layout::NodeState& state, const std::vector<OperationGpu>& being_made) {
+  const auto in = [](const LayoutRecord& layout, int profile, int start) {
+    return layout.instances && std::ranges::any_of(*layout.instances, [&](const InstanceRecord& one) {
+             return one.profile == profile && one.start == start && !one.foreign;
+           });
+  };
+  const auto makes = [&](const OperationGpu& work, const layout::Gpu& gpu, const layout::GpuInstance& instance) {
+    const int profile = gpu.board->profiles[static_cast<std::size_t>(instance.profile)].nvml_profile;
+    const int start = instance.placement.start;
+    return work.gpu == gpu.uuid && (in(work.new_layout, profile, start) || in(work.old_layout, profile, start));
+  };
+  for (layout::Gpu& gpu : state.gpus)
+    for (layout::GpuInstance& instance : gpu.instances)
+      if (std::ranges::any_of(being_made, [&](const auto& work) { return makes(work, gpu, instance); }))
+        std::erase_if(instance.pins, [](const auto& pin) { return pin.reason == layout::Pin::Reason::foreign; });
+}
 
 Result<Marks> read_marks(const Options& options, Time now, std::vector<std::string>& notes) {
   Ledger ledger = TRY(Ledger::open(ledger_file(options), Database::Access::read));
@@ -31,7 +50,9 @@ Result<Marks> read_marks(const Options& options, Time now, std::vector<std::stri
   else
     for (const Operation& operation : operations)
       notes.push_back(fmt::format("unfinished: {}; the next apply finishes it or rolls it back", describe(operation)));
-  return Marks{TRY(ledger.owned(read_epoch(options.driver.device_root))), TRY(Book::load(ledger)).places(now)};
+  Marks marks{TRY(ledger.owned(read_epoch(options.driver.device_root))), TRY(Book::load(ledger)).places(now), {}};
+  for (const Operation& operation : operations) std::ranges::copy(operation.gpus, std::back_inserter(marks.being_made));
+  return marks;
 }
 
 }  // namespace
@@ -47,6 +68,7 @@ Result<View> look(driver::Driver& driver, const Options& options, Time now, bool
       marks = TRY(std::move(read));
   }
   set_pins(view.state, marks.owned, {.adopt = adopt, .refused = {}, .leased = marks.leased});
+  unpin_being_made(view.state, marks.being_made);
   return view;
 }
 
