@@ -22,7 +22,8 @@ class Interface:
         load = lambda name: yaml.load((folder / name).read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         functions, structs, enums = load("functions.yaml"), load("structs.yaml"), load("enums.yaml")
         self.version = functions["interface"]
-        self.functions = {**functions["functions"], **functions["earlier"]}
+        self.earlier = functions["earlier"]
+        self.functions = {**functions["functions"], **self.earlier}
         self.structs, self.aliases, self.handles = structs["structs"], structs["aliases"], structs["handles"]
         self.enums, self.constants = enums["enums"], enums["constants"]
 
