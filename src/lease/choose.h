@@ -54,12 +54,14 @@ class Geometries {
   std::vector<std::pair<std::shared_ptr<const catalog::Board>, std::unique_ptr<plan::Geometry>>> known_;
 };
 
-// In order: an idle instance of exactly this shape (on the GPU where most is pinned, beside what is pinned); else, of
-// the places whose recut destroys the fewest idle instances, one on a GPU where something is pinned, so that free GPUs
-// stay whole, and there the one that keeps the most placements open. A size (memory, SMs) takes the smallest profile
-// that has it, by compute slices, then memory, never one with attributes; a larger one, idle or cut, only when the
-// smaller ones can neither be had nor cut. `not_found`, `invalid`, `impossible`, `no_space` as rule 4 demands: what is
-// short, who is in the way (leases by name, with their expiry), and what would free it.
+// A GPU is free while nothing on it is pinned: it can still be had whole, and is left so where that destroys nothing.
+// In order: an idle instance of exactly this shape on a GPU that is in use (where most is pinned, beside what is
+// pinned); a cut into empty room of a GPU in use; an idle instance on a free GPU; else, of the places whose recut
+// destroys the fewest idle instances, one on a GPU in use, and there the one that keeps the most placements open. A
+// size (memory, SMs) takes the smallest profile that has it, by compute slices, then memory, never one with attributes;
+// a larger one, idle or cut, only when the smaller ones can neither be had nor cut. `not_found`, `invalid`,
+// `impossible`, `no_space` as rule 4 demands: what is short, who is in the way (leases by name, with their expiry), and
+// what would free it.
 Result<Choice> choose(const layout::NodeState& state, const api::Requirement& requirement,
                       const Constraints& constraints, Geometries& geometries);
 Result<Choice> choose(const layout::NodeState& state, const api::Requirement& requirement,

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <span>
 
 #include "lease/choose.h"
 #include "lease/test_lease.h"
@@ -151,13 +152,17 @@ void check_board(const catalog::Board& board) {
     }
     const auto wish = random_wish(board, geometry, state);
     std::optional<int> fewest;
-    bool idle = false;
+    bool idle = false, idle_in_use = false;
     for (const auto& gpu : state.gpus) {
       if (!may_be_used(gpu, wish)) continue;
+      const bool in_use = std::ranges::any_of(gpu.instances, &layout::GpuInstance::pinned);
       if (const auto n = fewest_destroyed(gpu, geometry, wish)) fewest = std::min(fewest.value_or(*n), *n);
-      for (const auto& live : gpu.instances)
-        idle = idle || (!live.pinned() && live.profile == wish.profile && compute_of(live) == wish.compute &&
-                        (!wish.requirement.start || live.placement.start == *wish.requirement.start));
+      for (const auto& live : gpu.instances) {
+        const bool serves = !live.pinned() && live.profile == wish.profile && compute_of(live) == wish.compute &&
+                            (!wish.requirement.start || live.placement.start == *wish.requirement.start);
+        idle = idle || serves;
+        idle_in_use = idle_in_use || (serves && in_use);
+      }
     }
     const auto choice = choose(state, wish.requirement, wish.constraints);
     RC_ASSERT(choice.has_value() == fewest.has_value());
@@ -169,7 +174,12 @@ void check_board(const catalog::Board& board) {
 
       return;
     }
-    RC_ASSERT(choice->plan.changes() != idle);
+    // Beside an idle one something is cut only where a free GPU stays whole by it.
+    const auto& chosen = *std::ranges::find(state.gpus, choice->gpu, &layout::Gpu::uuid);
+    if (choice->plan.changes())
+      RC_ASSERT((!idle || (!idle_in_use && std::ranges::any_of(chosen.instances, &layout::GpuInstance::pinned))));
+    else
+      RC_ASSERT(idle);
 
     RC_ASSERT(choice->plan.gpu_instances_destroyed == *fewest);
 
@@ -179,7 +189,7 @@ void check_board(const catalog::Board& board) {
 
 bool any_pinned(const layout::Gpu& gpu) { return std::ranges::any_of(gpu.instances, &layout::GpuInstance::pinned); }
 
-// Leases come and go on eight GPUs. A cut goes to a GPU on which nothing is pinned only when no other has room for it
+// Leases come and go on eight GPUs. One goes to a GPU on which nothing is pinned only when no other has room for it
 // that destroys as little.
 void check_sequences(const catalog::Board& board, const std::vector<std::string>& profiles) {
   const Geometry geometry(board);
@@ -202,7 +212,7 @@ void check_sequences(const catalog::Board& board, const std::vector<std::string>
       const auto choice = choose(state, wish.requirement, {});
       if (!choice) continue;
       const auto& gpu = *std::ranges::find(state.gpus, choice->gpu, &layout::Gpu::uuid);
-      if (choice->plan.changes() && !any_pinned(gpu))
+      if (!any_pinned(gpu))
         for (const auto& other : state.gpus) {
           const auto destroyed = fewest_destroyed(other, geometry, wish);
           RC_ASSERT((!any_pinned(other) || !destroyed || *destroyed > choice->plan.gpu_instances_destroyed));
@@ -210,6 +220,64 @@ void check_sequences(const catalog::Board& board, const std::vector<std::string>
       state = test::take(std::move(state), *choice, std::to_string(n));
     }
   }));
+}
+
+// The most instances that can be had at once on a GPU beside what is pinned, each one of `candidates`.
+int most_together(const Geometry& geometry, std::vector<Placed> placed, std::span<const Placed> candidates) {
+  int most = 0;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    placed.push_back(candidates[i]);
+    if (plan::valid(geometry, placed))
+      most = std::max(most, 1 + most_together(geometry, placed, candidates.subspan(i + 1)));
+    placed.pop_back();
+  }
+  return most;
+}
+
+// Of one request for several, one is placed after the other: as many find a place as could be placed together.
+void check_bundles(const catalog::Board& board, bool by_memory) {
+  const Geometry geometry(board);
+  EXPECT_TRUE(rc::check([&] {
+    layout::NodeState state;
+    const int gpus = draw(1, 4);
+    for (int g = 0; g < gpus; ++g) state.gpus.push_back(random_gpu(board, geometry, draw(0, 8), draw(0, 100), true, g));
+    const auto& wanted = board.profiles[static_cast<std::size_t>(draw(0, static_cast<int>(board.profiles.size())))];
+    api::Requirement requirement;
+    if (by_memory)
+      requirement.memory = wanted.memory;
+    else
+      requirement.profile = wanted.name;
+    std::vector<Placed> candidates;
+    for (std::size_t p = 0; p < board.profiles.size(); ++p) {
+      const auto& profile = board.profiles[p];
+      if (by_memory ? profile.memory >= wanted.memory && profile.name.find('+') == std::string::npos
+                    : profile.name == wanted.name)
+        for (const auto& place : geometry.profiles()[p].placements)
+          candidates.push_back({static_cast<int>(p), place.start});
+    }
+    int most = 0;
+    for (const auto& gpu : state.gpus) {
+      std::vector<Placed> pinned;
+      for (const auto& live : gpu.instances)
+        if (live.pinned()) pinned.push_back({live.profile, live.placement.start});
+      most += most_together(geometry, pinned, candidates);
+    }
+    int placed = 0;
+    while (placed <= most) {
+      const auto choice = choose(state, requirement, {});
+      if (!choice) break;
+      state = test::take(std::move(state), *choice, std::to_string(placed++));
+    }
+    RC_ASSERT(placed == most);
+  }));
+}
+
+TEST(ChooseProperty, AsManyAsCanBePlacedTogetherFindAPlace) {
+  for (const bool by_memory : {false, true}) {
+    check_bundles(test::a100(), by_memory);
+    check_bundles(test::a30(), by_memory);
+  }
+  check_bundles(plan::test::rtx_pro_6000(), false);
 }
 
 TEST(ChooseProperty, SequencesArePacked) {

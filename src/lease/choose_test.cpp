@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "lease/test_lease.h"
 
 namespace partita::lease {
@@ -48,6 +50,34 @@ TEST(Choose, IdleOneIsTakenWhereMostIsPinnedAndBesideIt) {
   const auto choice = chosen(state, profile("1g.10gb"));
   EXPECT_EQ(choice.gpu, "GPU-1");
   EXPECT_EQ(choice.start, 1);
+}
+
+// An idle one on a free GPU costs no cut, but that GPU.
+TEST(Choose, EmptyRoomOfAGpuInUseComesBeforeAnIdleOneOnAFreeGpu) {
+  auto state =
+      node({TestGpu(kBoard, 0).with(k1g, 0).with(k1g, 3), TestGpu(kBoard, 1).with(k3g, 0, State::leased, "a")});
+  const auto choice = chosen(state, profile("1g.10gb"));
+  EXPECT_EQ(choice.gpu, "GPU-1");
+  EXPECT_TRUE(choice.plan.changes());
+  EXPECT_EQ(choice.plan.gpu_instances_destroyed, 0);
+  // Not at the price of what idles there, and not where all is free.
+  state = node({TestGpu(kBoard, 0).with(k1g, 0), TestGpu(kBoard, 1).with(k3g, 0, State::leased, "a").with(k3g, 4)});
+  EXPECT_FALSE(chosen(state, profile("1g.10gb")).plan.changes());
+  state = node({TestGpu(kBoard, 0), TestGpu(kBoard, 1).with(k1g, 6)});
+  EXPECT_FALSE(chosen(state, profile("1g.10gb")).plan.changes());
+}
+
+TEST(Choose, WhatIdlesHereAndThereDoesNotSpreadLeases) {
+  std::vector<Gpu> gpus;
+  for (int g = 0; g < 5; ++g) gpus.push_back(TestGpu(kBoard, g).with(k1g, g).with(k1g, 6));
+  auto state = node(std::move(gpus));
+  std::set<std::string> used;
+  for (int n = 0; n < 9; ++n) {
+    const auto choice = chosen(state, profile("1g.10gb"));
+    used.insert(choice.gpu);
+    state = lease::test::take(std::move(state), choice, std::to_string(n));
+  }
+  EXPECT_EQ(used.size(), 2U);
 }
 
 TEST(Choose, CutsWhereTheFewestPlacementsClose) {
@@ -215,7 +245,7 @@ TEST(Choose, WholeGpu) {
   taken.occupants = {{"alice", "GPU-2", std::nullopt, Time{} + 1h}};
   const auto error = refused(state, wanted, taken);
   EXPECT_EQ(error.code, ErrorCode::no_space);
-  EXPECT_EQ(error.message, "a whole GPU does not fit on this node now; turning MIG mode off on GPU 0 makes it fit");
+  EXPECT_EQ(error.message, "a whole GPU does not fit on this node now; turning off MIG mode of GPU 0 makes it fit");
   EXPECT_THAT(error.details, ElementsAre("GPU 0: MIG mode is on", "GPU 1: in the way pid 4711 (python)",
                                          "GPU 2: lease alice has it for itself, until 1970-01-01 01:00:00 UTC"));
 }

@@ -181,7 +181,7 @@ class Explainer {
     if (gpu.instances.empty())
       for (const auto& process : gpu.processes) way.push_back({"ending " + process_name(process), 2, Time::max()});
     if (gpu.mode && (gpu.mode->current || gpu.mode->pending))
-      way.push_back({fmt::format("turning MIG mode off on GPU {}", gpu.index), 0, Time::max()});
+      way.push_back({fmt::format("turning off MIG mode of GPU {}", gpu.index), 0, Time::max()});
     if (!way.empty()) offer(std::move(way));
   }
 

@@ -1,6 +1,7 @@
-// Two passes over the GPUs: idle instances that serve as they are, which needs no geometry; then every place where the
-// shape could be cut. Only the places that destroy the fewest instances are weighed: GPUs on which something is pinned
-// before those that could still be had whole, then by what stays open, with equal GPUs weighed once.
+// Two passes over the GPUs: idle instances that serve as they are, which needs no geometry; then, unless one is on a
+// GPU in use, every place where the shape could be cut. Only the places that destroy the fewest instances are weighed:
+// GPUs on which something is pinned before those that could still be had whole, then by what stays open, with equal
+// GPUs weighed once.
 #include "lease/search.h"
 
 #include <algorithm>
@@ -60,8 +61,11 @@ class Searcher {
   Result<std::optional<Choice>> run() {
     if (requirement_.whole_gpu) return whole_gpu();
     for (const Tier& tier : shapes_.tiers) {
-      if (auto choice = idle(tier)) return choice;
-      if (auto choice = TRY(recut(tier))) return choice;
+      auto waiting = idle(tier);
+      if (waiting && in_use(waiting->gpu)) return waiting;
+      const auto cut = best_cut(tier);
+      if (waiting && !(cut && loses_nothing(*cut) && in_use(state_.gpus[cut->gpu].uuid))) return waiting;
+      if (cut) return TRY(written(*cut));
     }
     return std::optional<Choice>();
   }
@@ -136,14 +140,19 @@ class Searcher {
     int compute_gone = 0;
   };
 
-  Result<std::optional<Choice>> recut(const Tier& tier) {
-    const auto cuts = cheapest_cuts(tier);
-    if (cuts.empty()) return std::optional<Choice>();
-    const Cut* best = &cuts.front();
+  bool in_use(const std::string& gpu) const {
+    return std::ranges::any_of(state_.gpus, [&](const Gpu& one) { return one.uuid == gpu && units(one, true) > 0; });
+  }
+  static bool loses_nothing(const Cut& cut) { return cut.gone.empty() && cut.compute_gone == 0; }
+
+  std::optional<Cut> best_cut(const Tier& tier) {
+    auto cuts = cheapest_cuts(tier);
+    if (cuts.empty()) return std::nullopt;
+    Cut* best = &cuts.front();
     if (cuts.size() > 1) {
       using Rank = std::tuple<bool, int, int, int, int>;
       std::optional<Rank> best_rank;
-      for (const auto& cut : cuts) {
+      for (auto& cut : cuts) {
         const Gpu& gpu = state_.gpus[cut.gpu];
         const int pinned = units(gpu, true);
         const Rank rank{pinned == 0, closed_by(cut), -pinned, -units(gpu, false), static_cast<int>(cut.gpu)};
@@ -153,7 +162,7 @@ class Searcher {
         best = &cut;
       }
     }
-    return TRY(written(*best));
+    return std::move(*best);
   }
 
   // Places that destroy the fewest GPU instances, then the fewest compute instances; starts ascend within a GPU.

@@ -233,7 +233,7 @@ class Explainer {
       gpus[g].mode = layout::MigMode{true, true};
       needed.insert(needed.begin(), gpus[g].index);
     }
-    return fmt::format("turning MIG mode on on {} makes it fit", layout::gpu_names(needed));
+    return fmt::format("turning on MIG mode of {} makes it fit", layout::gpu_names(needed));
   }
 
   // All gone it fits; the largest and least movable ones come back while it still does.

@@ -340,7 +340,7 @@ TEST(Pack, WhatFitsOnceMigModeIsOnIsPossible) {
   const auto plan = pack(gpus, three);
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().code, ErrorCode::no_space);
-  EXPECT_THAT(plan.error().message, HasSubstr("turning MIG mode on on GPU 2 makes it fit"));
+  EXPECT_THAT(plan.error().message, HasSubstr("turning on MIG mode of GPU 2 makes it fit"));
   EXPECT_THAT(plan.error().details, Contains("GPUs 1-3 take no part: MIG mode is off"));
   const std::vector<DemandItem> five{item(gpus, k7g, 5)};
   EXPECT_EQ(pack(gpus, five).error().code, ErrorCode::no_space);
