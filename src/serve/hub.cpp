@@ -22,6 +22,7 @@ constexpr std::size_t kMostConnections = 4096;
 constexpr std::chrono::seconds kIdle{75};
 // How long a thread stays with a connection that just had an answer: a busy client's next request finds it there.
 constexpr std::chrono::milliseconds kLinger{20};
+constexpr std::chrono::milliseconds kLook{1000};  // how often what is listened to may be lost
 
 Peer peer_of(int socket, bool tls) {
   Peer peer;
@@ -67,14 +68,8 @@ Hub::Hub(std::vector<Listening> listening, int threads, std::function<Answer()> 
 Hub::~Hub() = default;
 
 Result<void> Hub::run(const std::stop_token& stop) {
-  const auto add = [this](int number, void* what) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.ptr = what;
-    return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, number, &event) == 0;
-  };
-  bool added = add(wake_.get(), nullptr);
-  for (const auto& one : listening_) added = added && add(one.socket.get(), const_cast<Listening*>(&one));
+  bool added = wait_for(wake_.get(), nullptr);
+  for (auto& one : listening_) added = added && wait_for(one.socket.get(), &one);
   if (!added) return fail(ErrorCode::unavailable, std::string("cannot wait for connections: ") + std::strerror(errno));
 
   const std::stop_callback wake(stop, [this] {
@@ -83,12 +78,7 @@ Result<void> Hub::run(const std::stop_token& stop) {
   });
   std::array<epoll_event, 64> events;
   while (!stop.stop_requested()) {
-    const bool idle_ones = [this] {
-      const std::scoped_lock lock(mutex_);
-      return !parked_.empty();
-    }();
-    const int patience = idle_ones ? static_cast<int>(std::chrono::milliseconds(kIdle).count()) / 4 : -1;
-    const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), patience);
+    const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), patience());
     for (int i = 0; i < count; ++i) {
       void* what = events[static_cast<std::size_t>(i)].data.ptr;
       if (!what) continue;
@@ -99,6 +89,7 @@ Result<void> Hub::run(const std::stop_token& stop) {
         arrived(static_cast<Connection*>(what));
     }
     drop_idle();
+    renew_lost();
   }
   {
     const std::scoped_lock lock(mutex_);
@@ -109,6 +100,32 @@ Result<void> Hub::run(const std::stop_token& stop) {
   given_.notify_all();
   threads_.clear();  // each finishes its request
   return {};
+}
+
+bool Hub::wait_for(int number, void* what) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.ptr = what;
+  return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, number, &event) == 0;
+}
+
+int Hub::patience() {
+  if (std::ranges::any_of(listening_, [](const Listening& one) { return one.renew != nullptr; }))
+    return static_cast<int>(kLook.count());
+  const std::scoped_lock lock(mutex_);
+  return parked_.empty() ? -1 : static_cast<int>(std::chrono::milliseconds(kIdle).count()) / 4;
+}
+
+void Hub::renew_lost() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_look_) return;
+  next_look_ = now + kLook;
+  for (Listening& one : listening_) {
+    auto socket = one.renew ? one.renew() : std::nullopt;
+    if (!socket) continue;
+    one.socket = *std::move(socket);  // the old one is closed, and so waited for no more
+    (void)wait_for(one.socket.get(), &one);
+  }
 }
 
 void Hub::accept_all(const Listening& listening) {

@@ -37,6 +37,8 @@ class Descriptor {
 struct Listening {
   Descriptor socket;
   ssl_ctx_st* tls = nullptr;  // nullptr: a Unix socket
+  // Asked every second: a socket that takes the place of this one, because nobody can reach it any more.
+  std::function<std::optional<Descriptor>()> renew{};
 };
 
 class Hub {
@@ -60,6 +62,9 @@ class Hub {
     std::chrono::steady_clock::time_point since;
   };
 
+  bool wait_for(int number, void* what);
+  int patience();
+  void renew_lost();
   void accept_all(const Listening& listening);
   void watch(Owned connection);
   void arrived(Connection* connection);
@@ -74,6 +79,7 @@ class Hub {
   int most_threads_;
   std::function<Answer()> make_answer_;
   Descriptor epoll_, wake_;
+  std::chrono::steady_clock::time_point next_look_{};
 
   std::mutex mutex_;
   std::condition_variable_any given_;

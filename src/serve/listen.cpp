@@ -94,6 +94,12 @@ Result<Descriptor> listen_unix(const std::filesystem::path& path) {
   return socket;
 }
 
+std::optional<FileId> file_at(const std::filesystem::path& path) {
+  struct stat found{};
+  if (::lstat(path.c_str(), &found) != 0) return std::nullopt;
+  return FileId{found.st_dev, found.st_ino};
+}
+
 Result<TcpListening> listen_tcp(const std::string& address) {
   const auto [host, port] = TRY(split_address(address));
   addrinfo hints{};
@@ -129,6 +135,14 @@ Result<Tls> open_tls(const TcpOptions& options) {
     return fail(ErrorCode::invalid,
                 options.key.string() + ": no private key in PEM of that certificate: " + tls_reason());
   return tls;
+}
+
+std::string out_of_time(const Tls& tls) {
+  const X509* const certificate = ::SSL_CTX_get0_certificate(tls.get());
+  if (!certificate) return "";
+  if (::X509_cmp_current_time(::X509_get0_notAfter(certificate)) < 0) return "the certificate has expired";
+  if (::X509_cmp_current_time(::X509_get0_notBefore(certificate)) > 0) return "the certificate is not valid yet";
+  return "";
 }
 
 }  // namespace partita::serve

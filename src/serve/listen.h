@@ -1,9 +1,13 @@
 // Sockets that clients connect to.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "serve/hub.h"
@@ -13,6 +17,10 @@ namespace partita::serve {
 
 // A Unix socket at a path, mode 0666. `unavailable` when a server answers there; a left-over file is replaced.
 Result<Descriptor> listen_unix(const std::filesystem::path& path);
+
+// What a path names, to be told apart from what may take its place; nullopt: nothing is there.
+using FileId = std::pair<dev_t, ino_t>;
+std::optional<FileId> file_at(const std::filesystem::path& path);
 
 struct TcpListening {
   Descriptor socket;
@@ -27,5 +35,7 @@ struct FreeTls {
 using Tls = std::unique_ptr<ssl_ctx_st, FreeTls>;
 // TLS 1.2 and later.
 Result<Tls> open_tls(const TcpOptions& options);
+// What clients will refuse it for: "the certificate has expired"; "" when its time is right.
+std::string out_of_time(const Tls& tls);
 
 }  // namespace partita::serve

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "serve/query.h"
 #include "serve/route.h"
+#include "serve/secret.h"
 
 namespace partita::serve {
 namespace {
@@ -49,7 +50,9 @@ Result<Response> get_leases(const Call& call) {
 }
 
 Result<Response> post_leases(const Call& call) {
-  const auto request = TRY(api::read_lease_request(call.request.body, call.caller));
+  auto request = TRY(api::read_lease_request(call.request.body, call.caller));
+  if (const auto key = call.request.header("idempotency-key"))
+    request.once = api::Once{call.who + ' ' + *key, hash_of(call.request.body)};
   if (request.holder.uid != call.caller.uid && !call.caller.administrator)
     return fail(ErrorCode::denied, fmt::format("holder.uid: only an administrator leases for {}; you are {}",
                                                one_line(request.holder.user), call.caller.name));

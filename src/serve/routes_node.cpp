@@ -1,6 +1,8 @@
 // GPUs, layouts, plan, apply, and what tells about the server itself.
 #include <fmt/format.h>
 
+#include <memory>
+
 #include "api/json.h"
 #include "api/json_read.h"
 #include "base/text.h"
@@ -53,17 +55,59 @@ Result<api::PlanRequest> plan_request(const Call& call) {
   return api::read_plan_request(call.request.body, call.caller, same_user ? api::Hooks::allowed : api::Hooks::refused);
 }
 
-// If-Match: the layout is still the one that the caller saw.
-Result<std::optional<Response>> precondition(const Call& call) {
-  const auto wanted = call.request.header("if-match");
-  if (!wanted) return std::nullopt;
-  const auto reading = TRY(call.service.status.get());
-  if (names_tag(*wanted, reading->etag)) return std::nullopt;
-  auto out = problem({ErrorCode::differs,
-                      "If-Match: the layout is another one by now (" + reading->etag + "): read /v1/layouts again",
-                      {}},
-                     kPreconditionFailed);
-  out.headers.emplace_back("ETag", reading->etag);
+// If-Match: the layout is still the one that the caller saw. Looked at when the request begins, and of an apply once
+// more when nobody else can change the node: of two that saw the same one changes it.
+class Precondition {
+ public:
+  explicit Precondition(const Request& request) : wanted_(request.header("if-match")) {}
+
+  Result<void> check(const layout::NodeState& state) const {
+    if (!wanted_) return {};
+    *found_ = layout_etag(state);
+    if (names_tag(*wanted_, *found_)) return {};
+    return fail(ErrorCode::differs,
+                "If-Match: the layout is another one by now (" + *found_ + "): read /v1/layouts again");
+  }
+  Result<void> check(StatusCache& status) const {
+    if (!wanted_) return {};
+    return check(TRY(status.get())->status.state);
+  }
+  Response refusal(const Error& error) const {
+    auto out = problem(error, kPreconditionFailed);
+    out.headers.emplace_back("ETag", *found_);
+    return out;
+  }
+
+ private:
+  std::optional<std::string> wanted_;
+  std::shared_ptr<std::string> found_ = std::make_shared<std::string>();  // copies of this tell each other
+};
+
+// The answer, with what If-Match refuses as such.
+Result<Response> answered(const Precondition& precondition, Result<Response> result) {
+  if (!result && result.error().code == ErrorCode::differs) return precondition.refusal(result.error());
+  return result;
+}
+
+Result<Response> planned(const Call& call, const Precondition& precondition) {
+  const auto request = TRY(plan_request(call));
+  TRY_VOID(precondition.check(call.service.status));
+  Response out;
+  out.body = api::to_json(TRY(call.service.node.plan(request)),
+                          call.request.header("partita-boards") ? api::Boards::included : api::Boards::left_out);
+  return out;
+}
+
+Result<Response> applied(const Call& call, const Precondition& precondition) {
+  auto request = TRY(plan_request(call));
+  TRY_VOID(precondition.check(call.service.status));
+  request.only_if = [precondition](const layout::NodeState& state) { return precondition.check(state); };
+  const auto boards = call.request.header("partita-boards") ? api::Boards::included : api::Boards::left_out;
+  if (call.request.accepts("application/x-ndjson"))
+    return apply_in_lines(call.service.node, call.service.status, std::move(request), boards);
+  SilentProgress silent;
+  Response out;
+  out.body = api::to_json(TRY(call.service.node.apply(request, silent)), boards);
   return out;
 }
 
@@ -73,24 +117,13 @@ Result<Response> get_gpus(const Call& call) { return node_text(call, false); }
 Result<Response> get_layouts(const Call& call) { return node_text(call, true); }
 
 Result<Response> post_plan(const Call& call) {
-  const auto request = TRY(plan_request(call));
-  if (auto refusal = TRY(precondition(call))) return *std::move(refusal);
-  Response out;
-  out.body = api::to_json(TRY(call.service.node.plan(request)),
-                          call.request.header("partita-boards") ? api::Boards::included : api::Boards::left_out);
-  return out;
+  const Precondition precondition(call.request);
+  return answered(precondition, planned(call, precondition));
 }
 
 Result<Response> post_apply(const Call& call) {
-  auto request = TRY(plan_request(call));
-  if (auto refusal = TRY(precondition(call))) return *std::move(refusal);
-  const auto boards = call.request.header("partita-boards") ? api::Boards::included : api::Boards::left_out;
-  if (call.request.accepts("application/x-ndjson"))
-    return apply_in_lines(call.service.node, call.service.status, std::move(request), boards);
-  SilentProgress silent;
-  Response out;
-  out.body = api::to_json(TRY(call.service.node.apply(request, silent)), boards);
-  return out;
+  const Precondition precondition(call.request);
+  return answered(precondition, applied(call, precondition));
 }
 
 Result<Response> post_assert(const Call& call) {

@@ -19,6 +19,7 @@ class HubServer final : public Server {
  public:
   HubServer(api::Node& node, const Clock& clock, const Options& options)
       : socket_(options.socket),
+        note_(options.note),
         threads_(std::max(options.threads, kStreamsPerCallerPart)),
         streams_(threads_ / kStreamsPart, threads_ / kStreamsPerCallerPart),
         status_(node),
@@ -31,13 +32,15 @@ class HubServer final : public Server {
                 Idempotency(clock),
                 options.most_body_bytes} {}
   ~HubServer() override {
-    if (bound_) ::unlink(socket_.c_str());
+    if (bound_ && file_at(socket_) == bound_) ::unlink(socket_.c_str());
   }
 
   Result<void> bind(const std::optional<TcpOptions>& tcp) {
     if (tcp) tls_ = TRY(open_tls(*tcp));
-    listening_.push_back({TRY(listen_unix(socket_)), nullptr});
-    bound_ = true;
+    if (const auto wrong = tcp ? out_of_time(tls_) : ""; !wrong.empty() && note_)
+      note_(tcp->certificate.string() + ": " + wrong + ": clients will refuse it");
+    listening_.push_back({TRY(listen_unix(socket_)), nullptr, [this] { return bind_again(); }});
+    bound_ = file_at(socket_);
     if (!tcp) return {};
     auto listening = TRY(listen_tcp(tcp->address));
     port_ = listening.port;
@@ -63,7 +66,18 @@ class HubServer final : public Server {
  private:
   static constexpr double kStrangersPerSecond = 20;
 
+  // Where nothing is any more: something else in its place is left alone.
+  std::optional<Descriptor> bind_again() {
+    if (file_at(socket_)) return std::nullopt;
+    auto socket = listen_unix(socket_);
+    if (!socket) return std::nullopt;
+    bound_ = file_at(socket_);
+    if (note_) note_("the socket " + socket_.string() + " was removed: it is made again");
+    return *std::move(socket);
+  }
+
   std::filesystem::path socket_;
+  std::function<void(std::string_view)> note_;
   int threads_;
   Streams streams_;
   StatusCache status_;
@@ -71,7 +85,7 @@ class HubServer final : public Server {
   Shared shared_;
   Tls tls_;
   std::vector<Listening> listening_;
-  bool bound_ = false;
+  std::optional<FileId> bound_;
   int port_ = 0;
 };
 

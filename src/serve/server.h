@@ -5,10 +5,12 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "api/node.h"
 #include "base/clock.h"
@@ -29,6 +31,7 @@ struct Options {
   std::size_t most_body_bytes = 1u << 20;
   int requests_per_second = 2000;  // per caller, bursts of twice as many; beyond: 429
   int threads = 96;
+  std::function<void(std::string_view)> note{};  // told what happens to the server itself
 };
 
 class Server {
@@ -36,7 +39,8 @@ class Server {
   // Binds the socket (`unavailable` when another server answers on it; a left-over file is replaced), then TCP.
   static Result<std::unique_ptr<Server>> open(api::Node& node, const Clock& clock, const Options& options);
   virtual ~Server() = default;
-  // Serves until `stop` is asked; then no new requests, and those under way are answered.
+  // Serves until `stop` is asked, anew where its Unix socket was removed; then no new requests, and those under way are
+  // answered.
   virtual Result<void> run(std::stop_token stop) = 0;
   virtual int tcp_port() const = 0;  // 0: none
 };

@@ -143,6 +143,22 @@ TEST(Server, an_idempotency_key_does_it_once) {
   EXPECT_THAT(running.ask("GET", "/v1/leases"), Not(HasSubstr("lease-2")));
 }
 
+// So that it knows the request again after a restart, whoever else uses that key.
+TEST(Server, the_node_is_told_the_key_of_a_request_for_leases) {
+  const RunningServer running;
+  running.ask("POST", "/v1/leases", kLease);
+  EXPECT_FALSE(running.node.once);
+  running.ask("POST", "/v1/leases", kLease, "Idempotency-Key: k1\r\n");
+  const auto first = running.node.once;
+  running.ask("POST", "/v1/leases", R"({"name": "b", "requirement": {"profile": "1g.5gb"}})",
+              "Idempotency-Key: k2\r\n");
+  const auto second = running.node.once;
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->key, "uid " + std::to_string(::geteuid()) + " k1");
+  EXPECT_EQ(second->key, "uid " + std::to_string(::geteuid()) + " k2");
+  EXPECT_NE(first->text, second->text);
+}
+
 TEST(Server, if_match_guards_a_layout) {
   const RunningServer running;
   const std::string demand = R"({"demand": {"1g.5gb": 1}})";
@@ -155,6 +171,45 @@ TEST(Server, if_match_guards_a_layout) {
   EXPECT_THAT(running.ask("POST", "/v1/apply", demand, "If-Match: " + etag + "\r\n"), is(200));
   EXPECT_TRUE(running.node.mode);
   EXPECT_THAT(running.ask("POST", "/v1/apply", demand, "If-Match: " + etag + "\r\n"), is(412));
+}
+
+// Another one changed it between the look at the beginning and the change.
+TEST(Server, of_two_with_the_same_layout_one_changes_it) {
+  RunningServer running;
+  const auto before = running.ask("GET", "/v1/layouts");
+  const auto at = before.find("ETag: ") + 6;
+  const auto match = "If-Match: " + before.substr(at, before.find("\r\n", at) - at) + "\r\n";
+  running.node.before_apply = [&] { running.node.mode = true; };
+  const auto refused = running.ask("POST", "/v1/apply", R"({"demand": {"1g.5gb": 1}})", match);
+  EXPECT_THAT(refused, AllOf(is(412), HasSubstr("\"differs\""), HasSubstr("ETag: \"")));
+  running.node.mode = false;
+  auto client = running.connect();
+  client.send(RunningServer::text("POST", "/v1/apply", R"({"demand": {"1g.5gb": 1}})",
+                                  match + "Accept: application/x-ndjson\r\n"));
+  EXPECT_THAT(client.receive("\r\n0\r\n\r\n"), AllOf(HasSubstr("\"differs\""), Not(HasSubstr("\"result\""))));
+}
+
+// By a hand that clears /run, say.
+TEST(Server, a_socket_that_was_removed_is_made_again) {
+  RunningServer running;
+  const auto socket = running.options.socket;
+  auto client = running.connect();
+  std::filesystem::remove(socket);
+  for (int i = 0; i < 500 && !std::filesystem::exists(socket); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_THAT(running.ask("GET", "/v1/health"), is(200));
+  client.send(RunningServer::text("GET", "/v1/health"));
+  EXPECT_THAT(client.answer(), is(200)) << "who was connected stays so";
+}
+
+TEST(Server, what_took_the_place_of_its_socket_is_left_alone) {
+  RunningServer running;
+  const auto socket = running.options.socket;
+  std::filesystem::remove(socket);
+  running.folder.write("s", "another's");
+  running.stop();
+  running.server.reset();
+  EXPECT_TRUE(std::filesystem::is_regular_file(socket));
 }
 
 TEST(Server, apply_tells_its_steps_when_asked) {

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -48,6 +49,9 @@ class NodeInMemory final : public api::Node {
   Result<api::NodePlanAnswer> plan(const api::PlanRequest&) override { return api::NodePlanAnswer{}; }
   Result<api::ApplyAnswer> apply(const api::PlanRequest& request, Progress& progress) override {
     hooks = request.options.hooks.apply_start.size();
+    if (before_apply) before_apply();
+    if (request.only_if)
+      if (auto still = request.only_if(status()->state); !still) return std::unexpected(std::move(still).error());
     progress.step(1, 1, "GPU 0: set MIG mode");
     mode = true;
     return api::ApplyAnswer{};
@@ -60,6 +64,7 @@ class NodeInMemory final : public api::Node {
     if (request.requirement.profile == "throw") throw std::runtime_error("a fault of the node");
     if (request.requirement.profile != "1g.5gb") return fail(ErrorCode::no_space, "no room", {"GPU 0: full"});
     const std::scoped_lock lock(mutex_);
+    once = request.once;
     api::Lease lease;
     lease.id = ++last_id_;
     lease.name = request.name.empty() ? "lease-" + std::to_string(lease.id) : request.name;
@@ -116,6 +121,8 @@ class NodeInMemory final : public api::Node {
   std::atomic<int> status_calls = 0;
   std::atomic<bool> mode = false;
   std::atomic<std::size_t> hooks = 0;
+  std::optional<api::Once> once;       // of the last lease
+  std::function<void()> before_apply;  // what others do meanwhile
 
  private:
   std::mutex mutex_;
