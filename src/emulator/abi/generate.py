@@ -188,8 +188,8 @@ def stubs(api: Interface, written: set[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def drawn(api: Interface, type_: str, name: str) -> str:
-    """An expression that draws an argument."""
+def drawn(api: Interface, type_: str, name: str, counted: bool) -> str:
+    """An expression that draws an argument; structs are arrays where another argument counts them."""
     base = type_.replace("const", "").strip()
     if base in api.handles:
         return f"draw.handle<{base}>()"
@@ -198,12 +198,17 @@ def drawn(api: Interface, type_: str, name: str) -> str:
     if base.endswith("*"):
         to = base[:-1].strip()
         struct = api.struct_of(base)
-        if struct is None:
+        if struct is None or counted:
             return f"draw.array<{to}>()"
         numbers = ", ".join(f"{number:#x}u" for number in api.versions(struct))
-        places = ", ".join(str(row["offset"]) for row in api.structs[struct]["fields"]
-                           if row.get("type", "").endswith("*") or row.get("type") in api.handles)
-        return f"draw.structure<{to}>({{{numbers}}}, {{{places}}})"
+        rows = api.structs[struct]["fields"]
+        places = lambda chosen: ", ".join(str(row["offset"]) for row in rows if "type" in row and chosen(row))
+        pointers = places(lambda row: row["type"].endswith("*"))
+        handles = places(lambda row: row["type"] in api.handles)
+        waits = places(lambda row: row["name"].lower().startswith("timeout"))
+        return f"draw.structure<{to}>({{{numbers}}}, {{{{{pointers}}}, {{{handles}}}, {{{waits}}}}})"
+    if name.lower().startswith("timeout"):
+        return "draw.wait()"
     if re.search(r"(Count|Size)$", name):
         return f"draw.count<{base}>()"
     return f"draw.number<{base}>()"
@@ -214,7 +219,8 @@ def calls(api: Interface) -> str:
     for name in api.functions:
         if name == "nvmlErrorString":
             continue
-        arguments = ", ".join(drawn(api, t, n) for t, n in api.arguments(name))
+        counted = any("count" in n.lower() for _, n in api.arguments(name))
+        arguments = ", ".join(drawn(api, t, n, counted) for t, n in api.arguments(name))
         lines.append(f'{{"{name}", [](void* f, Draw& draw) {{ (void)draw; return draw.call<decltype(&{name})>(f'
                      f'{", " + arguments if arguments else ""}); }}}},')
     return "\n".join(lines) + "\n"
