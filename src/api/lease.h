@@ -156,7 +156,10 @@ struct LeaseChange {
 struct Event {
   std::int64_t number = 0;
   Time at;
-  std::string kind;   // "lease.waiting", "lease.active", "lease.ended", "lease.expiring", "layout.changed", "foreign"
+  // "lease.waiting", "lease.active", "lease.parked", "lease.renewed", "lease.expiring", "lease.releasing",
+  // "lease.recut" (its partition was lost and made again), "lease.ended"; "layout.changed"; "foreign" (others changed
+  // something); "recovered" (what a process that died left behind is gone).
+  std::string kind;
   std::string lease;  // name, "" when none
   std::string text;
 };

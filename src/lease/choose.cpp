@@ -21,14 +21,16 @@ void Geometries::trim() {
 Result<std::optional<Choice>> find_place(const layout::NodeState& state, const api::Requirement& requirement,
                                          const Constraints& constraints, Geometries& geometries) {
   geometries.trim();
-  const Shapes shapes = TRY(shapes_of(state, requirement, constraints.same_gpu));
+  Shapes shapes = TRY(shapes_of(state, requirement, constraints.same_gpu));
+  keep_within(shapes, state, constraints.most);
   return search(state, requirement, constraints, shapes, geometries);
 }
 
 Result<Choice> choose(const layout::NodeState& state, const api::Requirement& requirement,
                       const Constraints& constraints, Geometries& geometries) {
   geometries.trim();
-  const Shapes shapes = TRY(shapes_of(state, requirement, constraints.same_gpu));
+  Shapes shapes = TRY(shapes_of(state, requirement, constraints.same_gpu));
+  keep_within(shapes, state, constraints.most);
   if (auto choice = TRY(search(state, requirement, constraints, shapes, geometries))) return std::move(*choice);
   return std::unexpected(explain_no_place(state, requirement, constraints, shapes, geometries));
 }

@@ -26,11 +26,18 @@ struct Occupant {
   std::optional<Time> expires;
 };
 
+// What a lease counts against a quota.
+struct Size {
+  int compute_slices = 0;
+  Bytes memory;
+};
+
 struct Constraints {
   std::vector<std::string> closed_gpus;    // UUIDs: another lease has the GPU for itself
   std::vector<std::string> occupied_gpus;  // UUIDs: some lease is there (exclusive_gpu cannot go there)
   std::optional<std::string> same_gpu;     // UUID of the lease named by same_gpu_as
   std::vector<Occupant> occupants;         // may be left out: a refusal then tells no expiries
+  std::optional<Size> most;                // nothing larger: the quota
 };
 
 // One GPU instance (or whole GPU) for one lease.
@@ -72,11 +79,7 @@ Result<std::optional<Choice>> find_place(const layout::NodeState& state, const a
                                          const Constraints& constraints, Geometries& geometries);
 
 // What it will count against a quota: the profile that would be taken on the least capable board that serves it.
-// `not_found`, `invalid` or `impossible` when no board of the node could.
-struct Size {
-  int compute_slices = 0;
-  Bytes memory;
-};
+// `not_found`, `invalid` or `impossible` when no board of the node could, `unavailable` when those that could are lost.
 Result<Size> size_of(const layout::NodeState& state, const api::Requirement& requirement);
 // What it does count, once chosen: never less.
 Size size_of(const layout::NodeState& state, const Choice& choice);

@@ -246,6 +246,15 @@ Result<void> check_quota(const Policy& policy, const api::Caller& caller, const 
   return std::unexpected(denied(policy, caller, usages, found, wanted));
 }
 
+Usage left(const Policy& policy, const api::Caller& caller, const Usages& usages) {
+  std::array<std::int64_t, std::size(kAmounts)> least{INT32_MAX, INT32_MAX, INT64_MAX};
+  for (const Quota& quota : quotas_of(policy, caller, usages))
+    for (std::size_t i = 0; i < std::size(kAmounts); ++i)
+      if (const auto& limit = quota.limits[i].value)
+        least[i] = std::min(least[i], std::max<std::int64_t>(0, *limit - kAmounts[i].of(quota.used)));
+  return {static_cast<int>(least[0]), static_cast<int>(least[1]), Bytes{static_cast<std::uint64_t>(least[2])}};
+}
+
 DurationLimits duration_limits(const Policy& policy, const api::Caller& caller) {
   const auto longest = members_key(policy, caller, &Limit::longest, &LimitLines::longest);
   const auto standard = members_key(policy, caller, &Limit::standard, &LimitLines::standard);

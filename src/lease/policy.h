@@ -84,6 +84,9 @@ void add(Usages& usages, const Holding& holding);
 // where it is written, what is used by which leases, and what to release.
 Result<void> check_quota(const Policy& policy, const api::Caller& caller, const Usages& usages, const Usage& wanted);
 
+// What is left of all quotas that hold for the caller: the most that can be added; without a limit the largest number.
+Usage left(const Policy& policy, const api::Caller& caller, const Usages& usages);
+
 // What holds for a caller's durations: at most, and when none is asked.
 struct DurationLimits {
   std::optional<std::chrono::milliseconds> longest, standard;

@@ -42,8 +42,9 @@ class Planner {
     const Reservation* had_room = reserves ? kept_for(request) : nullptr;
     if (reserves) timeline_.drop(request.id);
     if (request.requirement.same_gpu_as && !request.same_gpu) return turn;  // that lease has no GPU now
-    const auto shapes = shapes_of(state_, request.requirement, request.same_gpu);
+    auto shapes = shapes_of(state_, request.requirement, request.same_gpu);
     if (!shapes || request.count < 1) return turn;
+    keep_within(*shapes, state_, request.most);
 
     std::vector<Timeline::Owner> ignored;  // kept for those behind a newcomer
     for (std::size_t j = i + 1; !had_room && j < waiting_.size() && j < reserving_; ++j)

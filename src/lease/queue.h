@@ -41,6 +41,7 @@ struct Waiting {
   api::Requirement requirement;
   int count = 1;                        // places, all at once
   std::optional<std::string> same_gpu;  // UUID, when requirement.same_gpu_as names a live lease
+  std::optional<Size> most;             // of each place: the quota
   std::optional<Reservation> reserved;  // from the Turn before
 };
 

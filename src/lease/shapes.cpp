@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "layout/profile_name.h"
-#include "lease/choose.h"
 
 namespace partita::lease {
 
@@ -32,6 +31,22 @@ std::vector<std::string> names_of(const NodeState& state) {
   return names;
 }
 
+// One that is lost does not tell what it is.
+bool is_unknown(const Gpu& gpu) { return gpu.fault && !gpu.board; }
+
+// Why none of these serves now, when some of them cannot be asked.
+std::optional<Error> out_of_reach(const NodeState& state, const std::vector<bool>& eligible) {
+  std::vector<std::string> faults;
+  for (std::size_t g = 0; g < state.gpus.size(); ++g)
+    if (eligible[g] && state.gpus[g].fault)
+      faults.push_back(fmt::format("GPU {}: {}", state.gpus[g].index, state.gpus[g].fault.value_or("")));
+  if (faults.empty()) return std::nullopt;
+  return Error{
+      ErrorCode::unavailable,
+      fmt::format("no GPU that is asked for can be used now ({}): ask again when it is back", join(faults, ", ")),
+      {}};
+}
+
 Result<std::vector<bool>> eligible_gpus(const NodeState& state, const api::Requirement& requirement,
                                         const std::optional<std::string>& same_gpu) {
   std::vector<bool> eligible(state.gpus.size(), true);
@@ -45,18 +60,22 @@ Result<std::vector<bool>> eligible_gpus(const NodeState& state, const api::Requi
     return any;
   };
   if (state.gpus.empty()) return fail(ErrorCode::not_found, "this node has no GPU");
-  if (requirement.gpu && !filter([&](const Gpu& gpu) { return is_called(gpu, *requirement.gpu); }))
+  if (requirement.gpu && !filter([&](const Gpu& gpu) { return is_called(gpu, *requirement.gpu); })) {
+    std::vector<bool> unknown;  // it may be one of those
+    for (const Gpu& gpu : state.gpus) unknown.push_back(gpu.fault && gpu.uuid.empty());
+    if (auto error = out_of_reach(state, unknown)) return std::unexpected(std::move(*error));
     return fail(
         ErrorCode::not_found,
         fmt::format("no GPU {} on this node; expected an index, a UUID or a PCI bus id", quote(*requirement.gpu)),
         names_of(state));
+  }
   if (requirement.board) {
     const std::string wanted = lower(*requirement.board);
     std::vector<std::string> boards;
     for (const Gpu& gpu : state.gpus)
       if (gpu.board && std::ranges::count(boards, gpu.board->id) == 0) boards.push_back(gpu.board->id);
     if (!filter([&](const Gpu& gpu) {
-          return gpu.board && (lower(gpu.board->id) == wanted || lower(gpu.product) == wanted);
+          return is_unknown(gpu) || (gpu.board && (lower(gpu.board->id) == wanted || lower(gpu.product) == wanted));
         }))
       return fail(ErrorCode::not_found, fmt::format("no {} {}; the node has {}{}", quote(*requirement.board),
                                                     requirement.gpu ? "is that GPU" : "on this node",
@@ -165,6 +184,7 @@ Result<Tier> named_tier(const NodeState& state, const api::Requirement& requirem
     }
   }
   if (!any && refusal) return std::unexpected(std::move(*refusal));
+  if (auto error = any ? std::nullopt : out_of_reach(state, eligible)) return std::unexpected(std::move(*error));
   if (!any) return fail(ErrorCode::impossible, "no GPU that is asked for has MIG", names_of(state));
   keep_own_spelling(tier);
   return tier;
@@ -227,9 +247,26 @@ Result<Shapes> shapes_of(const NodeState& state, const api::Requirement& require
   }
   for (std::size_t g = 0; g < state.gpus.size(); ++g)
     if (shapes.eligible[g] && has_mig(state.gpus[g])) add_sizes(state, requirement, g, shapes.tiers);
+  if (auto error = shapes.tiers.empty() ? out_of_reach(state, shapes.eligible) : std::nullopt)
+    return std::unexpected(std::move(*error));
   if (shapes.tiers.empty()) return too_large(state, requirement, shapes.eligible);
   std::ranges::stable_sort(shapes.tiers, {}, [](const Tier& t) { return std::tuple(t.compute_slices, t.memory); });
   return shapes;
+}
+
+void keep_within(Shapes& shapes, const NodeState& state, const std::optional<Size>& most) {
+  if (!most) return;
+  const auto larger = [&](int slices, Bytes memory) { return slices > most->compute_slices || memory > most->memory; };
+  for (std::size_t g = 0; g < state.gpus.size(); ++g) {
+    const Gpu& gpu = state.gpus[g];
+    if (!gpu.board) continue;
+    if (shapes.tiers.empty() && larger(gpu.board->compute_slices, gpu.total_memory)) shapes.eligible[g] = false;
+    for (Tier& tier : shapes.tiers)
+      if (auto& shape = tier.on_gpu[g]) {
+        const Profile& profile = gpu.board->profiles[static_cast<std::size_t>(shape->profile)];
+        if (larger(profile.compute_slices, memory_of(*gpu.board, profile))) shape.reset();
+      }
+  }
 }
 
 Result<Size> size_of(const NodeState& state, const api::Requirement& requirement) {
@@ -241,7 +278,7 @@ Result<Size> size_of(const NodeState& state, const api::Requirement& requirement
   };
   for (std::size_t g = 0; g < state.gpus.size(); ++g) {
     const Gpu& gpu = state.gpus[g];
-    if (!shapes.eligible[g]) continue;
+    if (!shapes.eligible[g] || is_unknown(gpu)) continue;
     if (requirement.whole_gpu) {
       consider({gpu.board ? gpu.board->compute_slices : 0, gpu.total_memory});
       continue;
@@ -251,6 +288,7 @@ Result<Size> size_of(const NodeState& state, const api::Requirement& requirement
       consider({profile.compute_slices, memory_of(*gpu.board, profile)});
     }
   }
+  if (auto error = least ? std::nullopt : out_of_reach(state, shapes.eligible)) return std::unexpected(*error);
   if (!least) return fail(ErrorCode::not_found, "no GPU of this node serves the request");
   return *least;
 }

@@ -8,6 +8,7 @@
 #include "api/lease.h"
 #include "base/error.h"
 #include "layout/layout.h"
+#include "lease/choose.h"
 
 namespace partita::lease {
 
@@ -33,8 +34,12 @@ struct Shapes {
   std::vector<Tier> tiers;     // smallest first; one for a profile, none for a whole GPU
 };
 
-// MIG mode and other leases are not looked at. `not_found`, `invalid` or `impossible` when no GPU could ever serve.
+// MIG mode and other leases are not looked at. `not_found`, `invalid` or `impossible` when no GPU could ever serve;
+// `unavailable` when those that could cannot be asked now, because they are lost.
 Result<Shapes> shapes_of(const layout::NodeState& state, const api::Requirement& requirement,
                          const std::optional<std::string>& same_gpu);
+
+// Without what is larger.
+void keep_within(Shapes& shapes, const layout::NodeState& state, const std::optional<Size>& most);
 
 }  // namespace partita::lease

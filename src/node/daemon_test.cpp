@@ -164,6 +164,26 @@ TEST(Daemon, TheOthersOfARequestWaitOnWhenTheFirstIsReleased) {
   for (const api::Lease& lease : leases) EXPECT_EQ(lease.state, api::LeaseState::active) << lease.name;
 }
 
+// Where only a larger partition than was asked for is free, the quota still holds.
+TEST(Daemon, AQuotaHoldsForWhatALeaseReallyGets) {
+  LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}, {board: h100-sxm5-80gb, count: 1}]\n");
+  world.must_apply(world.exactly({{0, {}}, {1, {}}}));
+  world.options.policy_file =
+      world.root.write("policy.yaml", "version: v1\neveryone: {memory: 6GiB}\nusers: {b: {memory: 12GiB}}\n");
+  auto daemon = world.open_daemon();
+  value(daemon->lease(world.ask("7g.40gb", "a100")));
+  const auto wanted = [&](const std::string& user, const std::string& name) {
+    api::LeaseRequest request = world.ask_as(user, "", name);
+    request.requirement.memory = mib(4500);
+    return request;
+  };
+  EXPECT_EQ(value(daemon->lease(wanted("c", "c"))).at(0).state, api::LeaseState::waiting);
+  EXPECT_EQ(value(daemon->lease(wanted("b", "b"))).at(0).state, api::LeaseState::active);
+  EXPECT_EQ(daemon->lease(wanted("b", "b2")).error().code, ErrorCode::denied) << "it has 10 of 12 GiB";
+  value(daemon->release(world.change("a100")));
+  EXPECT_EQ(value(daemon->leases({{}, "c", "", true, 0, 0})).at(0).state, api::LeaseState::active);
+}
+
 TEST(Daemon, CutsBesideWhatOthersMade) {
   LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}]\n");
   world.must_apply(world.exactly({{0, {}}}));

@@ -98,7 +98,8 @@ Result<void> Keeper::look() {
     if (record.place && holds_partition(record.lease.state) && gone(record)) lost.push_back(&record);
   for (LeaseRecord* record : lost) {
     const std::string why = gone(*record).value_or("");
-    if (taken_by_ == kSomeoneElse) event("foreign", record->lease.name, why);
+    const layout::Gpu* const there = gpu(record->place->gpu);
+    if (taken_by_ == kSomeoneElse && there != nullptr && !there->fault) event("foreign", record->lease.name, why);
     end(*record, why);
   }
   return close_idle();

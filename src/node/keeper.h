@@ -130,6 +130,7 @@ class Keeper {
   Result<bool> asked_before(LeaseCall& call);
   Result<bool> same_again(LeaseCall& call);
   Result<void> check_quota(const api::Caller& caller, std::int64_t without, const lease::Usage& wanted);
+  std::optional<lease::Size> most_of(const LeaseRecord& record);
   Result<void> check_idle(const LeaseRecord& record);
 
   // keeper_queue.cpp
@@ -209,7 +210,11 @@ class Keeper {
   static constexpr std::string_view kSomeoneElse = "someone else";
   std::string_view taken_by_ = kSomeoneElse;  // whose work it is when a partition is not there any more
   std::map<std::string, Error> unfinished_;   // GPUs in the middle of an operation: UUID
-  std::map<std::string, Time> resting_;       // GPUs where a cut failed: those that wait go elsewhere until then
+  struct Rest {
+    Time until;
+    int failures = 0;
+  };
+  std::map<std::string, Rest> resting_;  // GPUs where cuts failed: those that wait go elsewhere until then
 
   // Of the group that is being served.
   std::map<std::int64_t, Pending> pending_;  // by bundle

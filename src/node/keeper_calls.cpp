@@ -92,6 +92,7 @@ Result<void> Keeper::ask(LeaseCall& call) {
   record.lease.host_limits = request.host_limits;
   record.lease.asked = now_;
   record.groups = request.caller.groups;
+  record.administrator = request.caller.administrator;
   record.quota_slices = size.compute_slices;
   record.quota_memory = size.memory;
   record.bundle = book_.numbers.last_lease + 1;
@@ -162,6 +163,18 @@ Result<void> Keeper::check_quota(const api::Caller& caller, std::int64_t without
   if (policy_.file.empty()) return {};
   if (lease::check_quota(policy_, caller, sums_of(book_, caller, without), wanted)) return {};
   return lease::check_quota(policy_, caller, book_.usages(without), wanted);  // says who has what
+}
+
+// As much as its quota allows it to have, so that a larger partition than was asked for passes none.
+std::optional<lease::Size> Keeper::most_of(const LeaseRecord& record) {
+  if (policy_.file.empty()) return std::nullopt;
+  const api::Holder& holder = record.lease.holder;
+  const api::Caller caller{holder.uid, holder.user, record.administrator, false, record.groups};
+  const lease::Usage left = lease::left(policy_, caller, sums_of(book_, caller, record.lease.id));
+  const auto members = std::max<std::size_t>(1, book_.bundle(record.lease.id).size());  // each may be larger
+  const int slices = std::max(0, left.compute_slices - record.quota_slices) / static_cast<int>(members);
+  const std::uint64_t memory = left.memory > record.quota_memory ? left.memory.value - record.quota_memory.value : 0;
+  return lease::Size{record.quota_slices + slices, Bytes{record.quota_memory.value + memory / members}};
 }
 
 Result<void> Keeper::change(LeaseCall& call) {

@@ -12,7 +12,8 @@ namespace partita::node {
 
 using State = api::LeaseState;
 
-constexpr auto kRest = std::chrono::seconds(10);  // of a GPU where a cut failed
+constexpr auto kRest = std::chrono::seconds(10);  // of a GPU where a cut failed; twice as long each time
+constexpr int kMostDoublings = 6;
 
 GpuWork Keeper::work_of(const std::string& uuid, const Cut& cut) {
   GpuWork work;
@@ -55,6 +56,8 @@ Result<bool> Keeper::cut(bool last) {
     if (auto done = cut_gpu(operations[i], works[i]); !done) {
       TRY_VOID(settle_back(operations[i]));
       again |= take_cut_back(cuts.at(works[i].record.gpu), done.error(), last);
+    } else {
+      resting_.erase(works[i].record.gpu);
     }
   TRY_VOID(group.commit("cut"));
   TRY_VOID(look_again());
@@ -102,7 +105,10 @@ bool Keeper::take_cut_back(const Cut& cut, const Error& error, bool last) {
     }
     if (!again) refuse(bundle, in_context("cutting failed", error));
   }
-  if (error.code == ErrorCode::driver) resting_[cut.before.uuid] = now_ + kRest;
+  if (error.code == ErrorCode::driver) {
+    Rest& rest = resting_[cut.before.uuid];
+    rest.until = now_ + kRest * (1 << std::min(rest.failures++, kMostDoublings));
+  }
   room_changed_ = true;
   return again;
 }

@@ -57,6 +57,7 @@ Error Keeper::reason(const LeaseRecord& record) {
 Result<lease::Constraints> Keeper::constraints_of(const LeaseRecord& record) {
   lease::Constraints constraints;
   const api::Requirement& wanted = record.lease.requirement;
+  constraints.most = most_of(record);
   for (const auto& [gpu, error] : unfinished_) constraints.closed_gpus.push_back(gpu);
   if (record.told && !pending_.contains(record.bundle))
     for (std::string& gpu : resting()) constraints.closed_gpus.push_back(std::move(gpu));
@@ -103,6 +104,9 @@ Result<void> Keeper::take_choice(LeaseRecord& record, const lease::Choice& choic
     place.instance = instance_record(*there->board, *instance);
     place.instance.foreign = false;
   }
+  const lease::Size size = lease::size_of(state_, choice);
+  record.quota_slices = size.compute_slices;
+  record.quota_memory = size.memory;
   record.place = std::move(place);
   record.lease.recut = choice.plan.changes();
   record.lease.state = choice.plan.changes() ? State::cutting : State::granting;
@@ -133,7 +137,7 @@ void Keeper::refuse(std::int64_t bundle, const Error& error) {
   if (waits_on && queues_ && !no_wait && !resizes) {
     for (LeaseRecord* record : members) {
       if (record->told && record->lease.cause == error.message) continue;
-      if (!record->told) event("lease.waiting", record->lease.name, error.message);
+      event("lease.waiting", record->lease.name, error.message);
       record->told = true;
       record->lease.cause = error.message;
       record->lease.cause_details = error.details;
@@ -158,8 +162,8 @@ void Keeper::refuse(std::int64_t bundle, const Error& error) {
 
 std::vector<std::string> Keeper::resting() const {
   std::vector<std::string> gpus;
-  for (const auto& [gpu, until] : resting_)
-    if (now_ < until) gpus.push_back(gpu);
+  for (const auto& [gpu, rest] : resting_)
+    if (now_ < rest.until) gpus.push_back(gpu);
   return gpus;
 }
 

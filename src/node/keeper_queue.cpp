@@ -85,6 +85,7 @@ void Keeper::plan_rest(const std::vector<std::int64_t>& turns, bool only_new) {
     one.requirement = record.lease.requirement;
     one.count = static_cast<int>(book_.bundle(id).size());
     one.same_gpu = constraints->same_gpu;
+    one.most = constraints->most;
     if (const auto kept = reserved_.find(id); kept != reserved_.end()) one.reserved = kept->second;
   }
   reserved_.clear();

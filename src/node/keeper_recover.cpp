@@ -170,7 +170,7 @@ void Keeper::reconcile_lease(LeaseRecord& record, bool new_epoch, std::vector<st
     lost.push_back(record.lease.id);
     return changed(record);
   }
-  event("foreign", record.lease.name, *why);
+  if (there != nullptr && !there->fault) event("foreign", record.lease.name, *why);
   end(record, *why);
 }
 

@@ -38,6 +38,7 @@ struct LeaseRecord {
   std::optional<Time> kill_at;                 // releasing: what still runs is killed then
   bool killed = false;                         // and was
   std::string ending;                          // releasing: the cause that it will end with
+  bool administrator = false;                  // who asked was one
   bool moved = false;                          // to another place, of which no event told yet
   std::vector<pid_t> registered;               // with the emulated driver
   std::shared_ptr<const api::Lease> shown;     // a copy for readers; null after a change

@@ -14,16 +14,16 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kConnections = 12;
-constexpr Limits kUser{14, 22}, kGroup{36, 50};
+constexpr Limits kUser{14, 22, 120 * 1024}, kGroup{36, 50, 260 * 1024};
 constexpr const char* kPolicy = R"(version: v1
 warning: 30s
 grace: 20s
-everyone: {partitions: 14, compute-slices: 22, longest: 1h, default: 10m}
+everyone: {partitions: 14, compute-slices: 22, memory: 120GiB, longest: 1h, default: 10m}
 groups:
-  g0: {partitions: 36, compute-slices: 50}
-  g1: {partitions: 36, compute-slices: 50}
-  g2: {partitions: 36, compute-slices: 50}
-  g3: {partitions: 36, compute-slices: 50}
+  g0: {partitions: 36, compute-slices: 50, memory: 260GiB}
+  g1: {partitions: 36, compute-slices: 50, memory: 260GiB}
+  g2: {partitions: 36, compute-slices: 50, memory: 260GiB}
+  g3: {partitions: 36, compute-slices: 50, memory: 260GiB}
 )";
 constexpr const char* kNode = R"(gpus:
   - {board: a100-sxm4-40gb, count: 4, mig: enabled}
@@ -47,7 +47,7 @@ class Chaos {
     const Time end = clock_.now() + simulated;
     while (clock_.now() < end && violations_.empty()) {
       ++counts_["rounds"];
-      if (holders_.chance(70)) service_.stop();
+      if (holders_.chance(70)) stop();
       must_run(random_life());
       for (int i = holders_.draw(120); i > 0 && service_.runs(); --i) act();
       disturb();
@@ -83,10 +83,20 @@ class Chaos {
       return;
     }
   }
+  // It comes to its end by itself, or as its life was to end.
+  void stop() {
+    if (!service_.runs()) return;
+    ++counts_["stops"];
+    const Service::End end = service_.stop();
+    if (end == Service::End::fault)
+      violations_.push_back("the daemon did not stop by itself: " + service_.how_it_ended());
+    if (end == Service::End::as_told) after_death();
+  }
   void act();
   void disturb();
   void settle();
   void drain(std::chrono::milliseconds patience);
+  void tell();
   void finish();
   void take_answers(std::chrono::milliseconds within) {
     while (auto answer = service_.receive(within)) holders_.answered(answer->first, std::move(answer->second));
@@ -157,15 +167,11 @@ void Chaos::disturb() {
   } else if (kind < 45) {
     disturber_.lose_or_find_gpu();
   } else if (kind < 52) {  // a driver is not unloaded in the middle of its calls
-    drain(10s);
+    drain(60s);
     if (!service_.runs() || !service_.life().power_cut) disturber_.reboot(false);
   } else if (kind < 65) {
-    drain(10s);
-    if (!service_.runs()) return;
-    const bool power_cut = service_.life().power_cut;
-    if (!service_.stop() && !power_cut) violations_.push_back("the daemon did not stop by itself");
-    if (power_cut) after_death();
-    ++counts_["stops"];
+    drain(60s);
+    stop();
   } else if (kind < 70 && service_.runs()) {
     if (!service_.ask({"reload", node::LeaseWorld::administrator(), "", ""})) after_death();
   }
@@ -191,11 +197,12 @@ std::optional<std::vector<api::Lease>> Chaos::all_leases() {
 void Chaos::settle() {
   disturber_.clear_faults();
   faults_ = false;
+  // Time, and turns of the daemon: on a busy machine the one passes without the other.
   const auto until = std::chrono::steady_clock::now() + 15s;
-  for (;;) {
+  for (int turns = 0;; ++turns) {
     must_run({});
     if (!violations_.empty()) return;
-    drain(20s);
+    drain(60s);
     // A call of no consequence: the conductor looks at everything.
     if (service_.runs() && !service_.ask({"park", node::LeaseWorld::administrator(), "nobody", ""})) after_death();
     if (!service_.runs()) continue;
@@ -203,7 +210,7 @@ void Chaos::settle() {
     if (!all) continue;
     add(checker_.always(live(*all)));
     const Checker::Words words = checker_.settled(live(*all));
-    const bool late = std::chrono::steady_clock::now() > until;
+    const bool late = turns > 100 && std::chrono::steady_clock::now() > until;
     if (!words.empty() && !late && violations_.empty()) {
       take_answers(20ms);
       continue;
@@ -212,14 +219,21 @@ void Chaos::settle() {
     add(checker_.kept(*all));
     add(holders_.violations());
     holders_.violations().clear();
-    if (!violations_.empty())
-      if (const auto notes = service_.ask({"status", node::LeaseWorld::administrator(), "", ""});
-          notes && !notes->error)
-        add(notes->leases.at(0).cause_details);
-    if (!violations_.empty()) add(evidence_.last_events(node::ledger_file(world_.options), 80));
+    if (!violations_.empty()) tell();
     ++counts_["checks"];
     return;
   }
+}
+
+// What helps to find why.
+void Chaos::tell() {
+  if (const auto notes = service_.ask({"status", node::LeaseWorld::administrator(), "", ""}); notes)
+    add(notes->error ? Checker::Words{"status: " + notes->error->message} : notes->leases.at(0).cause_details);
+  if (const auto nobody = service_.ask({"park", node::LeaseWorld::administrator(), "nobody", ""}); nobody)
+    if (nobody->error && nobody->error->code != ErrorCode::not_found)
+      add({"it serves nobody: " + nobody->error->message});
+  add(evidence_.ledger(node::ledger_file(world_.options)).open_operations);
+  add(evidence_.last_events(node::ledger_file(world_.options), 80));
 }
 
 // All is released: nothing is left but idle instances.
@@ -227,8 +241,7 @@ void Chaos::finish() {
   disturber_.find_all_gpus();
   holders_.end_all_processes();
   settle();
-  service_.stop();  // it may have been meant to die yet
-  if (service_.life().power_cut) after_death();
+  stop();  // it may have been meant to die yet
   settle();
   for (const auto& [name, promise] : std::map(holders_.promises())) {
     holders_.promises().at(name).release_asked = true;
@@ -237,7 +250,7 @@ void Chaos::finish() {
   settle();
   const auto all = all_leases();
   if (!all || !live(*all).empty()) violations_.push_back("leases are left that nobody holds");
-  if (!service_.stop()) violations_.push_back("the daemon did not stop by itself");
+  stop();
   must_run({});
   settle();
 }

@@ -1,6 +1,8 @@
 #include "checker.h"
 
 #include <algorithm>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "deliver/cdi.h"
@@ -53,16 +55,26 @@ void Checker::one_holder(const std::vector<api::Lease>& live, Words& words) cons
     }
 }
 
+// Of what it has now; one that waits or is parked counts as a partition.
+Limits Checker::size_of(const api::Lease& lease) const {
+  if (const auto at = place(lease)) {
+    const auto seen = evidence_.at(at->first, at->second);
+    return seen ? Limits{1, seen->compute_slices, static_cast<int>(seen->memory_mib)} : Limits{1, 0, 0};
+  }
+  if (!lease.grant || lease.grant->devices.empty()) return {1, 0, 0};
+  const emulator::GpuSpec& spec = evidence_.spec(lease.grant->devices[0].gpu_index);
+  return {1, spec.compute_slices, static_cast<int>(spec.memory_mib)};
+}
+
 void Checker::quotas(const std::vector<api::Lease>& live, Words& words) const {
   std::map<std::string, Limits> used;
   for (const api::Lease& lease : live) {
     const int user = std::stoi(lease.holder.user.substr(1));
-    int slices = 0;
-    if (const auto at = place(lease))
-      if (const auto seen = evidence_.at(at->first, at->second)) slices = seen->compute_slices;
+    const Limits size = size_of(lease);
     for (const std::string& who : {"user " + lease.holder.user, "group " + std::to_string(user % Holders::kGroups)}) {
-      ++used[who].partitions;
-      used[who].compute_slices += slices;
+      used[who].partitions += size.partitions;
+      used[who].compute_slices += size.compute_slices;
+      used[who].memory_mib += size.memory_mib;
     }
   }
   for (const auto& [who, sum] : used) {
@@ -73,6 +85,8 @@ void Checker::quotas(const std::vector<api::Lease>& live, Words& words) const {
     if (sum.compute_slices > most.compute_slices)
       words.push_back(who + " has " + std::to_string(sum.compute_slices) + " compute slices of " +
                       std::to_string(most.compute_slices));
+    if (sum.memory_mib > most.memory_mib)
+      words.push_back(who + " has " + std::to_string(sum.memory_mib) + " MiB of " + std::to_string(most.memory_mib));
   }
 }
 
@@ -107,8 +121,8 @@ void Checker::ledger_is_driver(const std::vector<api::Lease>& live, Words& words
   const LedgerSeen ledger = evidence_.ledger(node::ledger_file(world_.options));
   bool all_there = true;
   for (int gpu = 0; gpu < evidence_.gpus(); ++gpu) all_there &= !evidence_.lost(gpu);
-  if (ledger.open_operations > 0 && all_there)
-    words.push_back(std::to_string(ledger.open_operations) + " operations are open");
+  if (!ledger.open_operations.empty() && all_there)
+    words.push_back(std::to_string(ledger.open_operations.size()) + " operations are open");
   std::set<Marked> marks(ledger.marks.begin(), ledger.marks.end());
   for (const Seen& seen : evidence_.instances()) {
     const bool marked = marks.erase({evidence_.uuid(seen.gpu), seen.id, seen.profile, seen.start}) > 0;
@@ -119,6 +133,9 @@ void Checker::ledger_is_driver(const std::vector<api::Lease>& live, Words& words
     if (marked && foreign) words.push_back(what + " is foreign, and the ledger says it is ours");
     if (!marked && !foreign) words.push_back(what + " has no owner");
   }
+  // What is on a GPU that is lost nobody can see: its marks are looked at again when it is back.
+  for (int gpu = 0; gpu < evidence_.gpus(); ++gpu)
+    if (evidence_.lost(gpu)) std::erase_if(marks, [&](const Marked& mark) { return mark.gpu == evidence_.uuid(gpu); });
   for (const Marked& mark : marks)
     words.push_back("the ledger has instance " + std::to_string(mark.id) + " of " + mark.gpu + ", the driver has not");
   std::set<std::int64_t> ids;
@@ -127,7 +144,11 @@ void Checker::ledger_is_driver(const std::vector<api::Lease>& live, Words& words
   for (const api::Lease& lease : live) {
     if (lease.state != State::active) continue;
     const auto at = place(lease);
-    if (lease.requirement.whole_gpu) continue;
+    if (lease.requirement.whole_gpu) {
+      if (!lease.grant || at || evidence_.mig_enabled(lease.grant->devices.at(0).gpu_index))
+        words.push_back(text(lease) + " has no whole GPU");
+      continue;
+    }
     const auto seen = at ? evidence_.at(at->first, at->second) : std::nullopt;
     if (!seen || !seen->is_called(lease.grant->devices[0].profile))
       words.push_back(text(lease) + " has no such instance");
@@ -174,6 +195,31 @@ void Checker::files(const std::vector<api::Lease>& live, Words& words) const {
         words.push_back("a CDI file of " + name + ", which has nothing");
     }
   for (const std::string& name : expected) words.push_back("no CDI file of lease " + name);
+  for (const api::Lease& lease : live)
+    if (lease.state == State::active && !expected.contains(lease.name)) file_of(lease, words);
+}
+
+// Containers get the lease's own nodes by it: the GPU's, and the capability nodes of its instance and no others.
+void Checker::file_of(const api::Lease& lease, Words& words) const {
+  std::ostringstream read;
+  read << std::ifstream(world_.options.cdi_folder / ("partita-" + lease.name + ".json")).rdbuf();
+  const std::string file = read.str();
+  if (file.empty() || !lease.grant) return;
+  std::set<std::string> expected, found;
+  if (const auto at = place(lease))
+    if (const auto seen = evidence_.at(at->first, at->second)) {
+      if (evidence_.lost(seen->gpu)) return;
+      for (const Evidence::Access& access : evidence_.access(*seen)) expected.insert(access.node);
+    }
+  const std::string_view key = "nvidia-caps/";
+  for (std::size_t at = file.find(key); at != file.npos; at = file.find(key, at + 1)) {
+    const std::size_t from = at + key.size();
+    found.insert(file.substr(from, file.find('"', from) - from));
+  }
+  if (found != expected) words.push_back("the CDI file of " + text(lease) + " has other capability nodes than it");
+  const std::string node =
+      "/dev/nvidia" + std::to_string(evidence_.spec(lease.grant->devices.at(0).gpu_index).minor) + "\"";
+  if (file.find(node) == file.npos) words.push_back("the CDI file of " + text(lease) + " lacks its GPU");
 }
 
 Checker::Words Checker::kept(const std::vector<api::Lease>& all) {

@@ -14,7 +14,7 @@
 namespace partita::chaos {
 
 struct Limits {  // per user and per group, as the policy file says
-  int partitions = 0, compute_slices = 0;
+  int partitions = 0, compute_slices = 0, memory_mib = 0;
 };
 
 class Checker {
@@ -44,6 +44,8 @@ class Checker {
   void ledger_is_driver(const std::vector<api::Lease>& live, Words& words) const;
   void permissions(const std::vector<api::Lease>& live, Words& words) const;
   void files(const std::vector<api::Lease>& live, Words& words) const;
+  void file_of(const api::Lease& lease, Words& words) const;
+  Limits size_of(const api::Lease& lease) const;
   void kept_alive(Promise& promise, const api::Lease& now, Words& words);
   std::string may_end(const Promise& promise, const api::Lease& ended) const;
 

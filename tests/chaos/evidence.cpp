@@ -115,8 +115,12 @@ LedgerSeen Evidence::ledger(const std::filesystem::path& file) const {
     seen.marks.push_back(
         {text(row, 0), sqlite3_column_int(row, 1), sqlite3_column_int(row, 2), sqlite3_column_int(row, 3)});
   });
-  each_row(database, "SELECT count(*) FROM operation WHERE state = 'open'",
-           [&](sqlite3_stmt* row) { seen.open_operations = sqlite3_column_int(row, 0); });
+  each_row(
+      database,
+      "SELECT 'operation ' || id || ' of pid ' || pid || iif(forward, ' forward', ' back') || ', boot ' || boot_id "
+      "|| ': ' || coalesce((SELECT group_concat(gpu || ' ' || kind || ' ' || profile || '@' || start || ' ' || "
+      "state, ', ') FROM operation_step WHERE operation = operation.id), '') FROM operation WHERE state = 'open'",
+      [&](sqlite3_stmt* row) { seen.open_operations.push_back(text(row, 0)); });
   each_row(database, "SELECT id FROM lease WHERE ended_number IS NULL",
            [&](sqlite3_stmt* row) { seen.live.insert(sqlite3_column_int64(row, 0)); });
   sqlite3_close(database);

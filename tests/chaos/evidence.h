@@ -27,9 +27,7 @@ struct Seen {
   std::string profile_name;
 
   // "3g.20gb", and "1c.3g.20gb" for a part of it.
-  bool is_called(const std::string& profile) const {
-    return profile == profile_name || profile.ends_with("c." + profile_name);
-  }
+  bool is_called(const std::string& name) const { return name == profile_name || name.ends_with("c." + profile_name); }
 };
 
 struct Marked {  // the ledger's mark of an instance that is the node's own
@@ -40,8 +38,8 @@ struct Marked {  // the ledger's mark of an instance that is the node's own
 
 struct LedgerSeen {
   std::vector<Marked> marks;
-  int open_operations = 0;
-  std::set<std::int64_t> live;  // ids of leases
+  std::vector<std::string> open_operations;  // one line each
+  std::set<std::int64_t> live;               // ids of leases
 };
 
 class Evidence {
@@ -51,6 +49,8 @@ class Evidence {
   emulator::Engine& engine() { return engine_; }
   int gpus() const { return static_cast<int>(engine_.spec().gpus.size()); }
   const std::string& uuid(int gpu) const { return engine_.spec().gpus[static_cast<std::size_t>(gpu)].uuid; }
+  const emulator::GpuSpec& spec(int gpu) const { return engine_.spec().gpus[static_cast<std::size_t>(gpu)]; }
+  bool mig_enabled(int gpu) const { return engine_.gpu(gpu).mig_current; }
   bool lost(int gpu) const { return engine_.gpu(gpu).lost; }
   std::vector<Seen> instances() const;
   std::optional<Seen> at(const std::string& gpu_uuid, int start) const;

@@ -147,14 +147,20 @@ void Service::kill() {
   reap();
 }
 
-bool Service::stop() {
-  if (!runs()) return true;
+Service::End Service::stop() {
+  if (!runs()) return End::by_itself;
   for (const int socket : sockets_) ::shutdown(socket, SHUT_WR);
   int status = 0;
   ::waitpid(pid_, &status, 0);
   pid_ = 0;
   reap();
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return End::by_itself;
+  const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  if (killed && (life_.power_cut || life_.dies_at > 0)) return End::as_told;
+  how_ = (WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
+                              : "status " + std::to_string(WEXITSTATUS(status))) +
+         ": " + last_words();
+  return End::fault;
 }
 
 void Service::reap() {

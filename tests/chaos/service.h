@@ -56,8 +56,10 @@ class Service {
   const Life& life() const { return life_; }
   pid_t pid() const { return pid_; }
   void kill();  // as SIGKILL does
-  // Lets it come to its end by itself; false: it had to be killed.
-  bool stop();
+  // Lets it come to its end. as_told: as its life said, so what it did not sync may be lost; fault: how_it_ended().
+  enum class End { by_itself, as_told, fault };
+  End stop();
+  const std::string& how_it_ended() const { return how_; }
   std::string last_words() const;
 
   bool free(int connection) const { return !asked_[static_cast<std::size_t>(connection)]; }
@@ -78,6 +80,7 @@ class Service {
   int wanted_;
   Life life_;
   pid_t pid_ = 0;
+  std::string how_;
   std::vector<int> sockets_;  // the last one is for ask()
   std::vector<bool> asked_;
 };
