@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "catalog/embedded.h"
 #include "cli/table.h"
+#include "emulator/control/fault_text.h"
 #include "emulator/control/node_file.h"
 
 namespace partita::cli {
@@ -57,6 +58,26 @@ std::string emulated_nodes_json(const std::vector<emulator::EmulatedNode>& nodes
     list.push_back(
         {{"name", node.name}, {"type", node.type}, {"gpu_count", node.gpus}, {"folder", node.folder.string()}});
   return text_of({{"emulated_nodes", std::move(list)}});
+}
+
+// Absent: any GPU, always, no such effect.
+std::string faults_json(const std::vector<emulator::Fault>& faults) {
+  auto list = Json::array();
+  for (const auto& fault : faults) {
+    Json row{{"function", fault.function}, {"text", emulator::describe(fault)}};
+    if (fault.gpu) row["gpu"] = *fault.gpu;
+    if (fault.calls) row["calls_left"] = *fault.calls;
+    if (fault.probability) row["probability"] = *fault.probability;
+    if (fault.answer) row["return"] = *fault.answer;
+    if (fault.delay) row["least_delay_ms"] = fault.delay->least.count();
+    if (fault.delay) row["most_delay_ms"] = fault.delay->most.count();
+    if (fault.xid) row["xid"] = *fault.xid;
+    if (fault.condition) row["condition"] = emulator::condition_name(*fault.condition);
+    if (fault.measured_times) row["measured_times"] = *fault.measured_times;
+    if (fault.linger) row["busy_after_exit_ms"] = fault.linger->count();
+    list.push_back(std::move(row));
+  }
+  return text_of({{"faults", std::move(list)}});
 }
 
 std::string node_types_json(const std::vector<NodeType>& types) {

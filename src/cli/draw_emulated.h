@@ -23,6 +23,7 @@ Result<std::vector<NodeType>> node_types();
 std::string draw_emulated_nodes(const Look& look, const std::vector<emulator::EmulatedNode>& nodes);
 std::string draw_node_types(const Look& look, const std::vector<NodeType>& types);
 std::string emulated_nodes_json(const std::vector<emulator::EmulatedNode>& nodes);
+std::string faults_json(const std::vector<emulator::Fault>& faults);
 std::string node_types_json(const std::vector<NodeType>& types);
 
 }  // namespace partita::cli

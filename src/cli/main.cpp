@@ -55,6 +55,8 @@ constexpr Runner kRunners[] = {
     {"emulate hold", run_emulate_hold},
     {"emulate fault", run_emulate_fault},
     {"emulate lose", run_emulate_lose},
+    {"emulate xid", run_emulate_xid},
+    {"emulate advance", run_emulate_advance},
     {"predict", run_predict},
     {"predict fit", run_predict_fit},
     {"predict validate", run_predict_validate},

@@ -47,5 +47,7 @@ Result<int> run_emulate_reset(const Parsed& parsed);
 Result<int> run_emulate_hold(const Parsed& parsed);
 Result<int> run_emulate_fault(const Parsed& parsed);
 Result<int> run_emulate_lose(const Parsed& parsed);
+Result<int> run_emulate_xid(const Parsed& parsed);
+Result<int> run_emulate_advance(const Parsed& parsed);
 
 }  // namespace partita::cli

@@ -68,6 +68,11 @@ Result<int> run_emulate_types(const Parsed& parsed) {
 Result<int> run_emulate_reboot(const Parsed& parsed) {
   const auto format = TRY(format_of(parsed));
   const auto node = TRY(chosen_node(parsed, parsed.text("NODE")));
+  if (parsed.flag("driver-only")) {
+    TRY_VOID(emulator::reload_driver(node.name));
+    TRY_VOID(print_done(format, node.name + ": the driver is loaded anew"));
+    return 0;
+  }
   TRY_VOID(emulator::reboot(node.name));
   TRY_VOID(print_done(format, node.name + " has rebooted"));
   return 0;

@@ -246,6 +246,8 @@ constexpr Verb kVerbs[] = {
     kEmulateHold,
     kEmulateFault,
     kEmulateLose,
+    kEmulateXid,
+    kEmulateAdvance,
     kPredict,
     kPredictFit,
     kPredictValidate,

@@ -10,6 +10,7 @@
 
 namespace partita::emulator {
 
+// What the file's driver shows otherwise than the catalog (driver_names.h) is taken over; keys of the file go before.
 // What the facts do not tell is filled in, so that clients always see a complete device:
 //  - memory of a profile: its memory slices' share of the GPU's memory, rounded down to 128 MiB;
 //  - memory of a GPU with MIG: the GB in the name of the profile that takes all of it, else the board's nominal GB;

@@ -49,7 +49,7 @@ Result<void> reboot(std::string_view name);
 // As a reboot, but the machine runs on and its boot id stays. `busy` names the processes that hold a GPU.
 Result<void> reload_driver(std::string_view name);
 // The node's clock goes on at once: readings, times of events and what lingers are as of then.
-Result<void> advance(std::string_view name, std::chrono::milliseconds by);
+Result<void> advance_clock(std::string_view name, std::chrono::milliseconds by);
 // One GPU (PCI bus id, index or UUID; empty: all): pending mode becomes current, instances gone. `busy` when
 // something runs on it. GPUs that the driver demands together must be named together: `invalid` names them.
 Result<void> reset(std::string_view name, const std::vector<std::string>& gpus);

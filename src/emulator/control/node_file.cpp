@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "emulator/control/bus_id.h"
-#include "emulator/control/nvml_return.h"
+#include "emulator/control/node_faults.h"
 #include "emulator/engine/engine.h"
 
 namespace partita::emulator {
@@ -197,24 +197,6 @@ Result<NodeGpus> read_gpus(const At& at) {
   return gpus;
 }
 
-Result<Fault> read_fault(const At& at) {
-  static constexpr std::array<std::string_view, 2> kRequired = {"function", "return"};
-  static constexpr std::array<std::string_view, 2> kOptional = {"calls", "gpu"};
-  TRY_VOID(require_keys(at.place, *at.node, kRequired, kOptional));
-  Fault fault;
-  const At function = required(at, "function"), answer = required(at, "return");
-  fault.function = TRY(as_text(function.place, *function.node));
-  if (!is_nvml_function(fault.function))
-    return wrong(function, fmt::format("expected an NVML function or \"*\", found {}", quote(fault.function)));
-  const Result<int> number = parse_nvml_return(TRY(as_text(answer.place, *answer.node)));
-  if (!number) return wrong(answer, number.error().message);
-  fault.answer = *number;
-  fault.calls = 1;
-  if (const auto key = member(at, "calls")) fault.calls = TRY(read_int(*key, 1, 1'000'000));
-  if (const auto key = member(at, "gpu")) fault.gpu = TRY(read_int(*key, 0, kMaxGpus - 1));
-  return fault;
-}
-
 Result<void> check_whole(const At& gpus_at, const NodeFile& file) {
   int total = 0;
   std::set<std::string> seen;
@@ -263,9 +245,7 @@ Result<NodeFile> read_node_file(std::string_view text, const std::string& file_n
   for (std::size_t i = 0; const YamlNode& item : *TRY(as_sequence(gpus.place, *gpus.node)))
     file.gpus.push_back(TRY(read_gpus(At{gpus.place.at(i++), &item})));
   TRY_VOID(check_whole(gpus, file));
-  if (const auto key = member(root, "faults"))
-    for (std::size_t i = 0; const YamlNode& item : *TRY(as_sequence(key->place, *key->node)))
-      file.faults.push_back(TRY(read_fault(At{key->place.at(i++), &item})));
+  if (const auto key = member(root, "faults")) file.faults = TRY(read_faults(key->place, *key->node));
   return file;
 }
 

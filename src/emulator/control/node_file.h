@@ -55,7 +55,7 @@ struct NodeFile {
   std::optional<std::string> name;
   std::string driver;          // "580.95.05"
   std::string cuda;            // "13.0"
-  bool vgpu_host = false;         // the driver for hosts of virtual machines
+  bool vgpu_host = false;      // the driver for hosts of virtual machines
   std::vector<NodeGpus> gpus;  // 1 to 32 GPUs in all
   std::vector<Fault> faults;   // active from the first start
 };

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "emulator/control/control.h"
 #include "emulator/control/device_name.h"
+#include "emulator/control/fault_text.h"
 #include "emulator/control/nvml_return.h"
 #include "emulator/engine/engine.h"
 
@@ -62,19 +63,6 @@ Result<std::vector<int>> choose(const NodeSpec& node, const std::vector<std::str
   return std::vector<int>(chosen.begin(), chosen.end());
 }
 
-// What the engine will not have.
-std::string wrong_fault(const Fault& fault) {
-  if (fault.calls && *fault.calls < 1) return fmt::format("expected at least 1 call to fail, found {}", *fault.calls);
-  if (fault.probability && !(*fault.probability >= 0 && *fault.probability <= 1))
-    return fmt::format("expected a probability of 0 to 1, found {}", *fault.probability);
-  if (fault.measured_times || fault.linger)
-    return "measured times and a busy time after exit concern all calls and always: no function, return, delay, calls "
-           "or probability go with them";
-  if (!fault.answer && !fault.delay && !fault.xid && !fault.condition)
-    return "the fault does nothing: expected a return, a delay, an Xid or a condition of the GPU";
-  return "expected delays of 0 to 1 hour, the shorter one first";
-}
-
 }  // namespace
 
 Result<void> reboot(std::string_view name) {
@@ -109,7 +97,7 @@ Result<void> reload_driver(std::string_view name) {
   return fail(ErrorCode::busy, std::move(message), std::move(in_use));
 }
 
-Result<void> advance(std::string_view name, std::chrono::milliseconds by) {
+Result<void> advance_clock(std::string_view name, std::chrono::milliseconds by) {
   const NvmlReturn answer = TRY(open_own_node(name)).advance(by);
   if (answer != kSuccess) return refused("advance the clock", answer);
   return {};
@@ -163,8 +151,8 @@ Result<void> add_fault(std::string_view name, const Fault& fault) {
                                                 quote(fault.function)));
   if (fault.gpu && (*fault.gpu < 0 || *fault.gpu >= gpus))
     return fail(ErrorCode::not_found, fmt::format("emulated node {} has no GPU {}; it has {}", name, *fault.gpu, gpus));
+  if (std::optional<std::string> wrong = impossible(fault)) return fail(ErrorCode::invalid, std::move(*wrong));
   const NvmlReturn answer = engine.add_fault(fault);
-  if (answer == kInvalidArgument) return fail(ErrorCode::invalid, wrong_fault(fault));
   if (answer == kInsufficientResources)
     return fail(ErrorCode::unavailable, fmt::format("emulated node {} has too many faults; clear them first", name));
   if (answer != kSuccess) return refused("add a fault", answer);
