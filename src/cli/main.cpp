@@ -13,6 +13,7 @@
 #include "cli/help.h"
 #include "cli/parse.h"
 #include "cli/run.h"
+#include "cli/run_policy.h"
 
 namespace partita::cli {
 namespace {
@@ -50,6 +51,7 @@ constexpr Runner kRunners[] = {
     {"emulate stop", run_emulate_stop},
     {"emulate list", run_emulate_list},
     {"emulate types", run_emulate_types},
+    {"emulate coverage", run_emulate_coverage},
     {"emulate reboot", run_emulate_reboot},
     {"emulate reset", run_emulate_reset},
     {"emulate hold", run_emulate_hold},
@@ -61,6 +63,10 @@ constexpr Runner kRunners[] = {
     {"predict fit", run_predict_fit},
     {"predict validate", run_predict_validate},
     {"study", run_study},
+    {"defrag", run_defrag},
+    {"policy", run_policy},
+    {"policy simulate", run_policy_simulate},
+    {"policy tune", run_policy_tune},
     {"doctor", run_doctor},
     {"completion", run_completion},
     {"man", run_man},

@@ -11,6 +11,7 @@
 #include "cli/common.h"
 #include "cli/node_partitions.h"
 #include "cli/progress.h"
+#include "cli/report_file.h"
 #include "cli/run.h"
 #include "cli/table.h"
 #include "report/report.h"
@@ -18,40 +19,6 @@
 
 namespace partita::cli {
 namespace {
-
-enum class ReportFormat { html, markdown, json };
-
-// --format, or what the file's name ends with.
-Result<ReportFormat> report_format(const Parsed& parsed, const std::optional<std::string>& file) {
-  if (const auto given = parsed.text("format")) {
-    if (*given == "html") return ReportFormat::html;
-    if (*given == "markdown") return ReportFormat::markdown;
-    if (*given == "json") return ReportFormat::json;
-    return fail(ErrorCode::invalid, "option --format: expected html, markdown or json, found \"" + *given + "\"");
-  }
-  if (!file || file->ends_with(".html") || file->ends_with(".htm")) return ReportFormat::html;
-  if (file->ends_with(".md")) return ReportFormat::markdown;
-  if (file->ends_with(".json")) return ReportFormat::json;
-  if (*file == "-") return ReportFormat::markdown;
-  return fail(ErrorCode::invalid,
-              "option --output-file: " + *file + " ends with neither .html, .md nor .json: say which with --format");
-}
-
-std::string default_file(ReportFormat format) {
-  return format == ReportFormat::html ? "report.html" : format == ReportFormat::markdown ? "report.md" : "report.json";
-}
-
-std::string written(const std::vector<report::Report>& reports, ReportFormat format) {
-  if (format == ReportFormat::html)
-    return reports.size() == 1 ? report::to_html(reports.front()) : report::to_html(reports, "Partita studies");
-  std::vector<std::string> texts;
-  for (const auto& each : reports)
-    texts.push_back(format == ReportFormat::markdown ? report::to_markdown(each) : report::to_json(each));
-  for (auto& text : texts)
-    while (text.ends_with('\n')) text.pop_back();
-  if (format == ReportFormat::json && texts.size() != 1) return "[\n" + join(texts, ",\n") + "\n]\n";
-  return join(texts, "\n\n") + '\n';
-}
 
 Result<int> list(const Parsed& parsed) {
   const auto look = output_look(parsed);
@@ -195,10 +162,10 @@ Result<int> run_study(const Parsed& parsed) {
     }
   }
   if (file == "-") {
-    TRY_VOID(print(written(reports, format)));
+    TRY_VOID(print(written(reports, format, "Partita studies")));
     return 0;
   }
-  TRY_VOID(write_file_atomically(file, written(reports, format)));
+  TRY_VOID(write_file_atomically(file, written(reports, format, "Partita studies")));
   std::string out;
   for (const auto& report : reports) out += answer_in_words(output_look(parsed), report);
   TRY_VOID(print(out + "report: " + file + '\n'));

@@ -2,6 +2,7 @@
 
 #include "cli/verbs_emulate.h"
 #include "cli/verbs_lease.h"
+#include "cli/verbs_policy.h"
 #include "cli/verbs_predict.h"
 
 namespace partita::cli {
@@ -241,6 +242,7 @@ constexpr Verb kVerbs[] = {
     kEmulateStop,
     kEmulateList,
     kEmulateTypes,
+    kEmulateCoverage,
     kEmulateReboot,
     kEmulateReset,
     kEmulateHold,
@@ -252,6 +254,10 @@ constexpr Verb kVerbs[] = {
     kPredictFit,
     kPredictValidate,
     kStudy,
+    kDefrag,
+    kPolicyVerb,
+    kPolicySimulate,
+    kPolicyTune,
     {"doctor",
      "driver, permissions, mode: what is wrong and how to mend it",
      "Checks the driver, the permissions, the capability files, MIG mode and unfinished changes. Exits with 1 when it "

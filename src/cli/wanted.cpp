@@ -10,6 +10,12 @@ namespace {
 
 std::string shown(const std::string& file) { return file == "-" ? "standard input" : file; }
 
+// What checkpoint and defrag write; told apart by its first lines.
+bool is_checkpoint(std::string_view text) {
+  constexpr std::size_t kFirst = 256;
+  return trim(text).starts_with('{') && text.substr(0, kFirst).find("\"partita-checkpoint-") != std::string_view::npos;
+}
+
 Result<layout::MigPartedLabel> selected_label(const layout::MigPartedFile& file,
                                               const std::optional<std::string>& label) {
   if (label) return *TRY(file.label(*label));
@@ -58,6 +64,11 @@ Result<api::Wanted> wanted_layout(const Parsed& parsed, bool demand_allowed) {
     return fail(ErrorCode::invalid, std::string(parsed.verb->name) + " needs a layout file: -f FILE" +
                                         (demand_allowed ? ", or --demand LIST" : ""));
   const auto text = TRY(read_file(*path));
+  if (is_checkpoint(text)) {
+    if (given("selected-config"))
+      return fail(ErrorCode::invalid, shown(*path) + " is a checkpoint and has no labels: leave -c out");
+    return api::CheckpointRequest{text, shown(*path)};
+  }
   const auto file = TRY(layout::read_mig_parted(text, shown(*path)));
   return api::LayoutRequest{TRY(selected_label(file, parsed.text("selected-config"))), file.file};
 }

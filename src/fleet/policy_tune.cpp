@@ -22,7 +22,7 @@ class Tuner {
   Tuner(const GpuStates& states, const Features& features, const TuneCases& cases, const TuneOptions& options)
       : states_(states), cases_(cases), options_(options), table_(states, features), random_(options.seed) {
     mean_ = options.start ? options.start->weights : guess(features);
-    spread_.assign(mean_.size(), options.spread);
+    for (std::size_t i = 0; i < mean_.size(); ++i) spread_.push_back(table_.varies(i) ? options.spread : 0);
   }
 
   Tuned run() {
@@ -108,7 +108,8 @@ class Tuner {
       mean_[i] = sum / count;
       constexpr double kKeep = 0.7;  // of the spread, per generation: it shrinks slowly
       constexpr double kLeast = 0.02;
-      spread_[i] = std::max(kLeast, std::sqrt((kKeep * spread_[i] * spread_[i]) + ((1 - kKeep) * squares / count)));
+      if (spread_[i] > 0)
+        spread_[i] = std::max(kLeast, std::sqrt((kKeep * spread_[i] * spread_[i]) + ((1 - kKeep) * squares / count)));
     }
   }
 

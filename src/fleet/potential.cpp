@@ -110,6 +110,12 @@ FeatureTable::FeatureTable(const GpuStates& states, const Features& features) : 
     for (const double value : features.of(states.placed(state))) values_.push_back(value);
 }
 
+bool FeatureTable::varies(std::size_t feature) const {
+  for (auto i = feature; i < values_.size(); i += columns_)
+    if (values_[i] != values_[feature]) return true;
+  return false;
+}
+
 std::vector<double> FeatureTable::potentials(const Potential& potential) const {
   std::vector<double> out;
   const auto columns = static_cast<std::ptrdiff_t>(columns_);

@@ -62,6 +62,8 @@ struct Potential {
 class FeatureTable {
  public:
   FeatureTable(const GpuStates& states, const Features& features);
+  // Does a feature tell any two states apart?
+  bool varies(std::size_t feature) const;
   // The potential of every state.
   std::vector<double> potentials(const Potential& potential) const;
 
