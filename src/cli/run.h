@@ -42,6 +42,7 @@ Result<int> run_emulate_start(const Parsed& parsed);
 Result<int> run_emulate_stop(const Parsed& parsed);
 Result<int> run_emulate_list(const Parsed& parsed);
 Result<int> run_emulate_types(const Parsed& parsed);
+Result<int> run_emulate_coverage(const Parsed& parsed);
 Result<int> run_emulate_reboot(const Parsed& parsed);
 Result<int> run_emulate_reset(const Parsed& parsed);
 Result<int> run_emulate_hold(const Parsed& parsed);

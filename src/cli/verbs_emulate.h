@@ -148,6 +148,13 @@ inline constexpr Verb kEmulateReset = {"emulate reset",
                                        kNodePositionals,
                                        kResetOptions,
                                        kResetExamples};
+inline constexpr Verb kEmulateCoverage = {
+    "emulate coverage",
+    "which functions of NVML the emulated library answers",
+    "Lists every function of NVML's interface and whether it is implemented or answers NOT_SUPPORTED, and the sums.",
+    {},
+    {},
+    {}};
 inline constexpr Verb kEmulateHold = {
     "emulate hold",
     "occupy a device, so that it is in use",
