@@ -9,6 +9,7 @@ namespace {
 // Of the makespan's lower bound at the start: the temperature at first and at last. Found by trial on batches of 10 to
 // 35 jobs.
 constexpr double kHot = 0.03;
+constexpr double kHotPerJob = 0.5;  // where few jobs make large steps: so much over their number
 constexpr double kCold = 0.0005;
 constexpr int kCooling = 64;          // steps between coolings
 constexpr int kSwaps = 40;            // of 100 moves; the others put one job elsewhere
@@ -50,8 +51,9 @@ class Annealer {
     Annealed best;
     keep(best);
     cost_ = cost();
-    double heat = kHot * scale();
-    const double cool = std::pow(kCold / kHot, kCooling / static_cast<double>(std::max<std::int64_t>(steps, 1)));
+    const double hot = std::max(kHot, kHotPerJob / static_cast<double>(jobs_.size()));
+    double heat = hot * scale();
+    const double cool = std::pow(kCold / hot, kCooling / static_cast<double>(std::max<std::int64_t>(steps, 1)));
     for (std::int64_t s = 0; s < steps; ++s) {
       if (s % kCooling == 0) heat *= cool;
       if (!move(heat)) continue;

@@ -15,8 +15,8 @@
 namespace partita::fleet {
 
 struct ScheduleOptions {
-  std::int64_t steps = 700'000;  // of the search
-  std::function<bool()> stop;      // asked between parts of it; empty: never
+  std::int64_t steps = 0;           // of the search; 0: as many as it asks for, 700,000 or 2,500 for each job
+  std::function<bool()> stop = {};  // asked between parts of it; empty: never
 };
 
 // Deterministic unless stopped. `invalid` when batch or fleet are not well formed; kinds need counts. `impossible` when

@@ -12,6 +12,7 @@ namespace partita::fleet {
 namespace {
 
 constexpr std::int64_t kStepsPerJob = 2'500;  // of one start
+constexpr std::int64_t kFewestSteps = 700'000, kMostSteps = 20'000'000;
 constexpr std::int64_t kMostStarts = 12;
 constexpr std::size_t kTogether = 2;  // GPUs that are annealed at once
 constexpr std::size_t kMostInVain = 12;
@@ -28,7 +29,10 @@ struct Part {
 class Search {
  public:
   Search(const JobTable& table, const ScheduleOptions& options, double bound_s)
-      : table_(table), options_(options), bound_((bound_s * 1e6) + 0.5) {}
+      : table_(table), options_(options), bound_((bound_s * 1e6) + 0.5), steps_(options.steps) {
+    if (steps_ == 0)
+      steps_ = std::clamp(kStepsPerJob * static_cast<std::int64_t>(table.jobs()), kFewestSteps, kMostSteps);
+  }
 
   Found operator()() {
     if (table_.kind_of_gpu.size() <= kTogether)
@@ -59,13 +63,13 @@ class Search {
   void restarts() {
     std::vector<int> jobs(table_.jobs());
     std::iota(jobs.begin(), jobs.end(), 0);
-    const auto wanted = options_.steps / (kStepsPerJob * static_cast<std::int64_t>(jobs.size()));
+    const auto wanted = steps_ / (kStepsPerJob * static_cast<std::int64_t>(jobs.size()));
     const auto starts = std::clamp<std::int64_t>(wanted, 1, kMostStarts);
     double best = kUnlimited;
     for (std::int64_t n = 0; n < starts && best > bound_ && (n == 0 || !over()); ++n) {
       std::vector<GpuInUse> gpus;
       for (const int kind : table_.kind_of_gpu) gpus.push_back(in_use(kind, static_cast<std::uint64_t>(n)));
-      auto made = annealed(gpus, jobs, options_.steps / starts);
+      auto made = annealed(gpus, jobs, steps_ / starts);
       if (made.cost >= best) continue;
       best = made.cost;
       found_.spots = std::move(made.spots);
@@ -134,10 +138,10 @@ class Search {
   void pairs() {
     auto parts = dealt();
     const auto n = static_cast<std::int64_t>(table_.jobs());
-    const auto per_job = std::clamp<std::int64_t>(options_.steps / 4 / n, 20, kStepsPerJob);
+    const auto per_job = std::clamp<std::int64_t>(steps_ / 4 / n, 20, kStepsPerJob);
     for (auto& part : parts) anneal_alone(part, per_job);
     SplitMix random{1};
-    for (std::size_t in_vain = 0; in_vain < kMostInVain * parts.size() && found_.steps < options_.steps && !over();) {
+    for (std::size_t in_vain = 0; in_vain < kMostInVain * parts.size() && found_.steps < steps_ && !over();) {
       const auto worst = table_.goal == JobGoal::makespan
                              ? std::ranges::max_element(parts, {}, &Part::cost)
                              : parts.begin() + random.below(static_cast<int>(parts.size()));
@@ -157,6 +161,7 @@ class Search {
   const JobTable& table_;
   const ScheduleOptions& options_;
   const double bound_;  // microseconds
+  std::int64_t steps_;
   Found found_;
   std::uint64_t seed_ = 0;
 };
