@@ -3,6 +3,7 @@
 
 usage: command.py PARTITA LAYOUTS
 """
+import contextlib
 import os
 import pathlib
 import resource
@@ -27,7 +28,20 @@ def timed(words, env) -> tuple[float, int]:
 def row(name, runs, limit_ms):
     times = sorted(t * 1000 for t, _ in runs)
     print(f"{name:58} median {statistics.median(times):7.2f} ms   p90 {times[int(len(times) * 0.9)]:7.2f} ms   "
-          f"peak {max(m for _, m in runs) / 1024:6.1f} MiB   (floor: {limit_ms} ms)")
+          f"peak {max(m for _, m in runs) / 1024:6.1f} MiB   (floor: {limit_ms} ms)", flush=True)
+
+
+@contextlib.contextmanager
+def served(node, env):
+    """A daemon of the node, once it serves."""
+    daemon = subprocess.Popen(node + ["serve"], env=env, stdout=subprocess.PIPE, text=True)
+    try:
+        if "serves" not in daemon.stdout.readline():
+            sys.exit("the daemon does not serve")
+        yield
+    finally:
+        daemon.terminate()
+        daemon.wait()
 
 
 def main():
@@ -50,6 +64,11 @@ def main():
         row("partita --emulate dgx-a100 apply, nothing to change",
             [timed(node + ["apply", "-f", str(full), "-c", "small"], env) for _ in range(20)], 60)
         row("partita --emulate dgx-a100 status", [timed(node + ["status"], env) for _ in range(20)], 60)
+        run = node + ["run", "-p", "1g.5gb", "--", "true"]
+        row("true", [timed(["true"], env) for _ in range(50)], "-")
+        row("partita --emulate dgx-a100 run -p 1g.5gb -- true", [timed(run, env) for _ in range(50)], "30 over true")
+        with served(node, env):
+            row("the same, with a daemon", [timed(run, env) for _ in range(50)], "30 over true")
 
 
 if __name__ == "__main__":

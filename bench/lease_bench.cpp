@@ -7,98 +7,31 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <ctime>
-#include <filesystem>
 #include <fstream>
-#include <memory>
 #include <random>
-#include <stdexcept>
-#include <string>
 #include <thread>
 #include <vector>
 
-#include "api/node.h"
-#include "base/clock.h"
-#include "base/text.h"
-#include "catalog/catalog.h"
-#include "emulator/control/control.h"
-#include "layout/mig_parted_file.h"
-#include "node/node.h"
+#include "lease_world.h"
 
 namespace partita {
 namespace {
 
 using Steady = std::chrono::steady_clock;
 
-template <class T>
-T value(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().message + "\n" + join(result.error().details, "\n"));
-  return *std::move(result);
-}
+using bench::at;
+using bench::value;
 
-class World {
- public:
-  World() : catalog_(value(catalog::Catalog::open())) {
-    memory_ = folder("/dev/shm");
-    const char* disk = std::getenv("TMPDIR");
-    disk_ = folder(disk != nullptr ? disk : "/tmp");
-    ::setenv("PARTITA_EMULATED_ROOT", memory_.c_str(), 1);
-    const auto node = value(emulator::start(catalog_, "dgx-a100"));
-    ::setenv("PARTITA_EMULATED_NODE", node.folder.c_str(), 1);
-    node::Options options;
-    options.driver = {.library = PARTITA_NVML_LIBRARY, .device_root = node.folder / "root"};
-    options.state_dir = disk_ / "state";
-    options.name = node.name;
-    options.emulated = true;
-    options.cdi_folder = memory_ / "cdi";
-    options.reset_command = {PARTITA_RESET_PROGRAM, node.name, "{bus-id}"};
-    daemon = value(node::open_daemon(catalog_, clock_, options, disk_ / "socket"));
-    const auto file =
-        value(layout::read_mig_parted("version: v1\nmig-configs:\n  on:\n    - {devices: all, mig-enabled: true, "
-                                      "mig-devices: {\"1g.5gb\": 7}}\n",
-                                      "bench"));
-    SilentProgress silent;
-    value(daemon->apply({administrator(), api::LayoutRequest{*value(file.label("on")), "bench"}, {}}, silent));
-  }
-  ~World() {
-    daemon.reset();
-    std::filesystem::remove_all(memory_);
-    std::filesystem::remove_all(disk_);
-  }
-  static api::Caller administrator() { return {0, "root", true, false, {}}; }
-
- private:
-  static std::filesystem::path folder(const std::string& parent) {
-    std::string name = parent + "/partita-bench-XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder in " + parent);
-    return name;
-  }
-  catalog::Catalog catalog_;
-  SystemClock clock_;
-  std::filesystem::path memory_, disk_;
-
- public:
-  std::unique_ptr<node::DaemonNode> daemon;
+struct World : bench::LeaseWorld {
+  std::unique_ptr<node::DaemonNode> daemon = open_daemon();
+  ~World() { daemon.reset(); }
 };
 
 struct Tally {
   std::vector<double> milliseconds;
   int pairs = 0, recuts = 0, waited = 0;
 };
-
-// So many kinds that the idle instances seldom have the right one.
-api::Requirement wanted(std::mt19937& random) {
-  api::Requirement requirement;
-  const auto draw = random() % 100;
-  requirement.profile = draw < 30   ? "1g.5gb"
-                        : draw < 50 ? "1g.10gb"
-                        : draw < 70 ? "2g.10gb"
-                        : draw < 85 ? "3g.20gb"
-                                    : "4g.20gb";
-  requirement.bare = random() % 4 == 0;
-  return requirement;
-}
 
 double processor_seconds() {
   timespec time{};
@@ -123,7 +56,7 @@ void client(api::Node& node, int number, const std::atomic<bool>& stop, Tally& t
   change.caller = request.caller;
   change.name = request.name;
   while (!stop) {
-    request.requirement = wanted(random);
+    request.requirement = World::wanted(random);
     const auto begin = Steady::now();
     api::Lease lease = value(node.lease(request)).at(0);
     const auto leased = Steady::now();
@@ -141,11 +74,6 @@ void client(api::Node& node, int number, const std::atomic<bool>& stop, Tally& t
     tally.recuts += lease.recut ? 1 : 0;
     tally.waited += waited ? 1 : 0;
   }
-}
-
-double at(std::vector<double>& sorted, double share) {
-  if (sorted.empty()) return 0;
-  return sorted[std::min(sorted.size() - 1, static_cast<std::size_t>(share * static_cast<double>(sorted.size())))];
 }
 
 void lease_and_release(benchmark::State& state) {

@@ -19,14 +19,14 @@ Json labels_json(const std::map<std::string, std::string>& labels) {
 }
 
 Json process_json(const ProcessId& process) {
-  Json out;
+  Json out = object_of(2);
   out["pid"] = process.pid;
   out["start_time_ticks"] = process.start_time;
   return out;
 }
 
 Json holder_json(const Holder& holder) {
-  Json out;
+  Json out = object_of(5);
   out["kind"] = to_string(holder.kind);
   out["uid"] = holder.uid;
   out["user"] = holder.user;
@@ -36,7 +36,7 @@ Json holder_json(const Holder& holder) {
 }
 
 Json requirement_json(const Requirement& requirement) {
-  Json out;
+  Json out = object_of(11);
   out["profile"] = text_or_null(requirement.profile);
   out["memory_bytes"] = bytes_or_null(requirement.memory);
   out["sm_count"] = value_or_null(requirement.sms);
@@ -52,14 +52,14 @@ Json requirement_json(const Requirement& requirement) {
 }
 
 Json host_limits_json(const HostLimits& limits) {
-  Json out;
+  Json out = object_of(2);
   out["cpus"] = value_or_null(limits.cpus);
   out["memory_bytes"] = bytes_or_null(limits.memory);
   return out;
 }
 
 Json device_json(const GrantedDevice& device) {
-  Json out;
+  Json out = object_of(15);
   out["uuid"] = text_or_null(device.uuid);
   out["index"] = text_or_null(device.index);
   out["cdi"] = text_or_null(device.cdi);
@@ -79,7 +79,7 @@ Json device_json(const GrantedDevice& device) {
 }
 
 Json grant_json(const Grant& grant) {
-  Json out;
+  Json out = object_of(3);
   out["cuda_visible_devices"] = grant.cuda_visible_devices;
   out["devices"] = Json::array();
   for (const auto& device : grant.devices) out["devices"].push_back(device_json(device));
@@ -91,7 +91,7 @@ Json grant_json(const Grant& grant) {
 }
 
 Json lease_json(const Lease& lease) {
-  Json out;
+  Json out = object_of(18);
   out["id"] = lease.id;
   out["name"] = lease.name;
   out["state"] = to_string(lease.state);

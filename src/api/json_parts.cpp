@@ -76,6 +76,12 @@ std::string to_text(const Json& json) {
 
 std::string to_wire_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
+Json object_of(std::size_t members) {
+  Json out = Json::object();
+  out.get_ref<Json::object_t&>().reserve(members);
+  return out;
+}
+
 Json value_or_null(const std::optional<int>& value) { return value ? Json(*value) : Json(nullptr); }
 Json value_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 Json value_or_null(const std::optional<std::string>& value) { return value ? Json(*value) : Json(nullptr); }

@@ -1,6 +1,7 @@
 // Parts of the JSON shapes that several answers share. Inside api/ only.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -17,6 +18,7 @@ using Json = nlohmann::ordered_json;
 
 std::string to_text(const Json& json);       // indented, ends with a line feed
 std::string to_wire_text(const Json& json);  // in one line
+Json object_of(std::size_t members);  // empty, with room for so many
 Json value_or_null(const std::optional<int>& value);
 Json value_or_null(const std::optional<double>& value);
 Json value_or_null(const std::optional<std::string>& value);

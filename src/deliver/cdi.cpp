@@ -82,10 +82,11 @@ std::string cdi_specification(std::span<const CdiDevice> devices) {
   std::set<std::string_view> seen;
   Json list = Json::array();
   for (const CdiDevice& device : devices) {
+    const Json edits = edits_of(device);
     for (const std::string& name : device.names) {
       if (!is_cdi_device_name(name) || !seen.insert(name).second) continue;
       newer = newer || needs_0_5(name, device);
-      list.push_back({{"name", name}, {"containerEdits", edits_of(device)}});
+      list.push_back({{"name", name}, {"containerEdits", edits}});
     }
   }
   const Json specification = {
@@ -95,12 +96,18 @@ std::string cdi_specification(std::span<const CdiDevice> devices) {
 
 Result<void> write_cdi(const fs::path& folder, std::string_view stem, std::string_view text) {
   const fs::path path = TRY(file_of(folder, stem));
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return std::unexpected(system_error("make", folder, error.value()));
   const fs::path temporary = folder / fmt::format(".{}{}.new", kPrefix, stem);  // readers take only .json and .yaml
   {
-    const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
+    const auto open = [&] {
+      return Descriptor(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
+    };
+    Descriptor file = open();
+    if (file.get() < 0 && errno == ENOENT) {
+      std::error_code error;
+      fs::create_directories(folder, error);
+      if (error) return std::unexpected(system_error("make", folder, error.value()));
+      file = open();
+    }
     if (file.get() < 0) return std::unexpected(system_error("write", temporary, errno));
     if (!write_all(file.get(), text) || ::fchmod(file.get(), 0644) != 0)
       return std::unexpected(system_error("write", temporary, errno));

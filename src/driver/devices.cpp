@@ -2,10 +2,10 @@
 #include <fmt/core.h>
 
 #include <charconv>
-#include <fstream>
 #include <optional>
 #include <string>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "driver/driver.h"
 #include "driver/errors.h"
@@ -17,8 +17,10 @@ namespace {
 // "DeviceFileMinor: 12" in a capability file.
 std::optional<int> read_minor(const std::filesystem::path& file) {
   constexpr std::string_view kKey = "DeviceFileMinor:";
-  std::ifstream stream(file);
-  for (std::string line; std::getline(stream, line);) {
+  constexpr std::size_t kLongest = 4096;
+  const auto whole = read_file(file, kLongest);
+  if (!whole) return std::nullopt;
+  for (const std::string& line : split(*whole, '\n')) {
     if (!line.starts_with(kKey)) continue;
     const auto text = trim(std::string_view(line).substr(kKey.size()));
     int minor = 0;

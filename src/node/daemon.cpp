@@ -8,7 +8,6 @@
 #include <deque>
 #include <functional>
 #include <mutex>
-#include <semaphore>
 #include <system_error>
 #include <thread>
 
@@ -37,7 +36,21 @@ constexpr milliseconds kFresh(100);         // what was published is told as it 
 struct Task {
   LeaseCall* call = nullptr;
   std::function<void(Keeper&)> work;
-  std::binary_semaphore done{0};
+
+  void end() {
+    const std::scoped_lock lock(mutex);
+    ended = true;
+    changed.notify_one();
+  }
+  void wait() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [this] { return ended; });
+  }
+
+ private:
+  std::mutex mutex;
+  std::condition_variable changed;  // sleeps at once, where a semaphore of the library tries for a while first
+  bool ended = false;
 };
 
 class Daemon final : public LeaseVerbs<DaemonNode> {
@@ -121,7 +134,7 @@ class Daemon final : public LeaseVerbs<DaemonNode> {
       queue_.push_back(&task);
       if (queue_.size() == 1) wake_.wake();
     }
-    task.done.acquire();
+    task.wait();
   }
 
   // What was published, or a look of one's own when that is old.
@@ -177,7 +190,7 @@ class Daemon final : public LeaseVerbs<DaemonNode> {
     const std::scoped_lock lock(queue_mutex_);
     for (Task* task : queue_) {
       if (task->call != nullptr) task->call->error = Error{ErrorCode::unavailable, "the daemon is stopping", {}};
-      task->done.release();
+      task->end();
     }
     queue_.clear();
   }
@@ -192,7 +205,7 @@ class Daemon final : public LeaseVerbs<DaemonNode> {
       if (task->work) task->work(*keeper_);
     publish();
     at_work_ = false;
-    for (Task* task : tasks) task->done.release();
+    for (Task* task : tasks) task->end();
   }
 
   void publish() {

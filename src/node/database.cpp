@@ -53,13 +53,14 @@ Error error_of(sqlite3* handle, int result, const std::string& file) {
                {}};
 }
 
+// The values stay where they are until the statement is reset.
 void bind(sqlite3_stmt* statement, const Row& values) {
   for (int i = 0; i < static_cast<int>(values.size()); ++i) {
     const Value& value = values[static_cast<std::size_t>(i)];
     if (const auto* number = std::get_if<std::int64_t>(&value))
       sqlite3_bind_int64(statement, i + 1, *number);
     else if (const auto* text = std::get_if<std::string>(&value))
-      sqlite3_bind_text(statement, i + 1, text->data(), static_cast<int>(text->size()), SQLITE_TRANSIENT);
+      sqlite3_bind_text(statement, i + 1, text->data(), static_cast<int>(text->size()), SQLITE_STATIC);
     else
       sqlite3_bind_null(statement, i + 1);
   }

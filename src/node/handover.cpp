@@ -187,8 +187,9 @@ Result<void> Handover::give(LeaseRecord& record) {
   return {};
 }
 
-Result<void> Handover::write_cdi(const LeaseRecord& record) {
+Result<void> Handover::write_cdi(LeaseRecord& record) {
   if (options_.cdi_folder.empty() || !record.lease.grant) return {};
+  record.has_file = true;
   const api::Grant& grant = *record.lease.grant;
   const auto cdi_node = [&](const api::DeviceNode& node) {
     const auto host = below_root(node.path);
@@ -221,8 +222,9 @@ Result<void> Handover::write_cdi(const LeaseRecord& record) {
 }
 
 Result<void> Handover::take(LeaseRecord& record) {
-  if (!options_.cdi_folder.empty()) {
+  if (!options_.cdi_folder.empty() && record.has_file) {
     TRY_VOID(deliver::remove_cdi(options_.cdi_folder, record.lease.name));
+    record.has_file = false;
     happened("remove_cdi");
   }
   if (record.given.empty()) return {};

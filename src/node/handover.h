@@ -43,7 +43,7 @@ class Handover {
   // Permissions to the holder, the CDI file written; again: makes them anew. Nothing is left when it fails.
   Result<void> give(LeaseRecord& record);
   // The CDI file alone, because a device is called otherwise now.
-  Result<void> write_cdi(const LeaseRecord& record);
+  Result<void> write_cdi(LeaseRecord& record);
   // Permissions to root, the CDI file removed.
   Result<void> take(LeaseRecord& record);
   // Instances of ours that nobody has are root's alone.

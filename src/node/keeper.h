@@ -170,6 +170,12 @@ class Keeper {
   Result<void> grant(LeaseRecord& record);
   Result<void> refresh_names();
   Result<void> close_idle();
+  struct Idle {
+    const layout::Gpu* gpu = nullptr;
+    const layout::GpuInstance* instance = nullptr;
+  };
+  std::map<std::string, Idle> idle_instances() const;
+  void remember_closed(const std::map<std::string, Idle>& idle);
 
   // keeper_end.cpp
   void settle(bool tick);

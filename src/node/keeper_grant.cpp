@@ -127,7 +127,16 @@ Result<void> Keeper::refresh_names() {
 
 // Partitions of ours that nobody has are root's alone.
 Result<void> Keeper::close_idle() {
-  std::set<std::string> idle;
+  auto idle = idle_instances();
+  for (const auto& [key, where] : idle)
+    if (!closed_.contains(key)) TRY_VOID(handover_.close(*where.gpu, *where.instance));
+  remember_closed(idle);
+  return {};
+}
+
+// By all that makes an instance another one.
+std::map<std::string, Keeper::Idle> Keeper::idle_instances() const {
+  std::map<std::string, Idle> idle;
   for (const layout::Gpu& there : state_.gpus)
     for (const layout::GpuInstance& instance : there.instances) {
       const bool ours = std::ranges::none_of(
@@ -135,11 +144,14 @@ Result<void> Keeper::close_idle() {
       if (!ours) continue;
       std::string key = fmt::format("{} {} {}", there.uuid, instance.id, instance.profile);
       for (const layout::ComputeInstance& compute : instance.compute) key += fmt::format(" {}", compute.id);
-      if (!closed_.contains(key)) TRY_VOID(handover_.close(there, instance));
-      idle.insert(std::move(key));
+      idle.emplace(std::move(key), Idle{&there, &instance});
     }
-  closed_ = std::move(idle);
-  return {};
+  return idle;
+}
+
+void Keeper::remember_closed(const std::map<std::string, Idle>& idle) {
+  closed_.clear();
+  for (const auto& [key, where] : idle) closed_.insert(key);
 }
 
 }  // namespace partita::node

@@ -48,10 +48,12 @@ Result<Recovered> Keeper::open(Progress& progress) {
   for (const Unfinished& left : recovered.unfinished) unfinished_.insert_or_assign(left.gpu, left.error);
   room_changed_ = true;
   state_ = TRY(read_node(context_));
-  if (dirty || !recovered.notes.empty())
+  if (dirty || !recovered.notes.empty()) {
     TRY_VOID(reconcile(new_epoch));
-  else
+  } else {
     for (auto& [id, record] : book_.live()) remember_grant(record);
+    remember_closed(idle_instances());  // as whoever ended well left them
+  }
   if (new_epoch)
     TRY_VOID(parts_.ledger.write("conduct", false, [&] { return leases_.store_conduct({false, context_.epoch}); }));
   stale_ = false;

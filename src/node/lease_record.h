@@ -43,6 +43,7 @@ struct LeaseRecord {
   std::vector<pid_t> registered;               // with the emulated driver
   std::shared_ptr<const api::Lease> shown;     // a copy for readers; null after a change
   std::vector<deliver::CapabilityNode> given;  // whose permissions are the holder's
+  bool has_file = true;                        // its CDI file may be there
 };
 
 // "lease alice-train (alice, until 14:05)".
