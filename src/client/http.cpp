@@ -7,8 +7,11 @@
 
 #include <httplib.h>
 
+#include <openssl/x509_vfy.h>
+
 #include <charconv>
 #include <ctime>
+#include <fstream>
 
 #include "base/text.h"
 
@@ -67,8 +70,9 @@ std::string next_page(const std::string& link) {
 
 class HttplibHttp final : public Http {
  public:
-  HttplibHttp(std::unique_ptr<httplib::ClientImpl> client, std::string where)
-      : client_(std::move(client)), where_(std::move(where)) {
+  // `tls`: the same client, where it makes TLS connections.
+  HttplibHttp(std::unique_ptr<httplib::ClientImpl> client, std::string where, const httplib::SSLClient* tls = nullptr)
+      : client_(std::move(client)), where_(std::move(where)), tls_(tls) {
     client_->set_connection_timeout(kConnectPatience.count());
     client_->set_keep_alive(true);
     client_->set_url_encode(false);
@@ -109,7 +113,15 @@ class HttplibHttp final : public Http {
   }
 
  private:
-  static std::string reason(httplib::Error error) {
+  // What is wrong with the server's certificate, in OpenSSL's words where it has any.
+  std::string refused_certificate() const {
+    const long result = tls_ ? tls_->get_openssl_verify_result() : X509_V_OK;
+    if (result == X509_V_OK) return "the server's certificate is for another name";
+    return "the server's certificate is refused: " + std::string(::X509_verify_cert_error_string(result)) +
+           (result == X509_V_ERR_CERT_HAS_EXPIRED ? "" : "; PARTITA_CA names the file of the authority that signed it");
+  }
+
+  std::string reason(httplib::Error error) const {
     switch (error) {
       case httplib::Error::Connection:
       case httplib::Error::ConnectionTimeout:
@@ -122,8 +134,7 @@ class HttplibHttp final : public Http {
       case httplib::Error::SSLLoadingCerts:
         return "no TLS connection could be made; is the authority's certificate given (PARTITA_CA)?";
       case httplib::Error::SSLServerVerification:
-        return "the server's certificate is not one that is trusted, or is for another name: give the authority's "
-               "certificate in PARTITA_CA";
+        return refused_certificate();
       default:
         return "HTTP failed: " + httplib::to_string(error);
     }
@@ -131,7 +142,18 @@ class HttplibHttp final : public Http {
 
   std::unique_ptr<httplib::ClientImpl> client_;
   std::string where_;
+  const httplib::SSLClient* tls_;
 };
+
+// Else it would be told only when a connection fails, and not why.
+Result<void> check_authority(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  if (!in && text.empty()) return fail(ErrorCode::invalid, "PARTITA_CA: " + file.string() + " cannot be read");
+  if (text.find("-----BEGIN") == std::string::npos)
+    return fail(ErrorCode::invalid, "PARTITA_CA: " + file.string() + ": expected certificates in PEM, found none");
+  return {};
+}
 
 struct Address {
   std::string host;
@@ -190,11 +212,13 @@ Result<std::unique_ptr<Http>> http_to(const Remote& remote) {
   const auto address = TRY(address_of(remote.url));
   if (remote.token.find_first_of("\r\n \t") != std::string::npos)
     return fail(ErrorCode::invalid, "the token (PARTITA_TOKEN) has blanks or line ends in it");
+  if (remote.authority) TRY_VOID(check_authority(*remote.authority));
   auto client = std::make_unique<httplib::SSLClient>(address.host, address.port);
+  const auto* tls = client.get();
   if (remote.authority) client->set_ca_cert_path(remote.authority->native());
   client->enable_server_certificate_verification(true);
   if (!remote.token.empty()) client->set_bearer_token_auth(remote.token);
-  return std::make_unique<HttplibHttp>(std::move(client), "the server " + remote.url);
+  return std::make_unique<HttplibHttp>(std::move(client), "the server " + remote.url, tls);
 }
 
 }  // namespace partita::client
