@@ -51,7 +51,10 @@ class Evidence {
   const std::string& uuid(int gpu) const { return engine_.spec().gpus[static_cast<std::size_t>(gpu)].uuid; }
   const emulator::GpuSpec& spec(int gpu) const { return engine_.spec().gpus[static_cast<std::size_t>(gpu)]; }
   bool mig_enabled(int gpu) const { return engine_.gpu(gpu).mig_current; }
-  bool lost(int gpu) const { return engine_.gpu(gpu).lost; }
+  bool lost(int gpu) const {
+    const emulator::Condition condition = engine_.gpu(gpu).condition;
+    return condition == emulator::Condition::lost || condition == emulator::Condition::off_bus;
+  }
   std::vector<Seen> instances() const;
   std::optional<Seen> at(const std::string& gpu_uuid, int start) const;
   // Is there a live process on the instance?
