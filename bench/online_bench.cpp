@@ -111,7 +111,7 @@ void online_cell(benchmark::State& state) {
       const auto other = shares(run(at.states, Scores(at.states, Policy{rule}), one.trace, one.options).profiles);
       print(state, std::string(name(rule)), other);
       margin = std::min({margin, tuned.requests - other.requests, tuned.slices - other.slices});
-      if (rule == Rule::least_fragmentation)
+      if (rule == Rule::least_fragmentation && other.requests < 1)
         state.counters["fewer_refused_percent"] = 100 * (1 - ((1 - tuned.requests) / (1 - other.requests)));
     }
     state.counters["least_margin"] = margin;
