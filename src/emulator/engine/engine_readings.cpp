@@ -73,7 +73,8 @@ GpuReadings Engine::readings(int index) {
   GpuReadings shown;
   if (!impl_->has(index)) return shown;
   const GpuSpec& gpu = impl_->gpu(index);
-  GpuRecord record;
+  GpuSnapshot room;
+  GpuRecord& record = room.record;
   impl_->current(index, record);
   const std::int64_t now = impl_->now_ms();
   static_cast<InstanceReadings&>(shown) = read_load(record.meter.sm, now);
@@ -94,7 +95,8 @@ GpuReadings Engine::readings(int index) {
 
 std::optional<InstanceReadings> Engine::readings(int gpu, int gpu_instance) {
   if (!impl_->has(gpu)) return std::nullopt;
-  GpuRecord record;
+  GpuSnapshot room;
+  GpuRecord& record = room.record;
   impl_->current(gpu, record);
   const InstanceRecord* instance = record.instance(gpu_instance);
   if (instance == nullptr) return std::nullopt;
@@ -104,7 +106,8 @@ std::optional<InstanceReadings> Engine::readings(int gpu, int gpu_instance) {
 }
 
 SettingsRecord Engine::settings(int gpu) const {
-  GpuRecord record;
+  GpuSnapshot room;
+  GpuRecord& record = room.record;
   impl_->snapshot(gpu, record);
   return record.settings;
 }

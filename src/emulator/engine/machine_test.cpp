@@ -9,39 +9,18 @@
 #include "emulator/engine/processes.h"
 #include "emulator/engine/test_folder.h"
 #include "emulator/engine/test_nodes.h"
+#include "emulator/engine/test_sleeper.h"
 
 namespace partita::emulator {
 namespace {
 
+using test::Sleeper;
 using test::TestFolder;
 
 Engine start(const TestFolder& folder, const NodeSpec& spec) {
   EXPECT_TRUE(Engine::create(folder.path(), spec));
   return std::move(*Engine::open(folder.path()));
 }
-
-// A process that sleeps until the test ends.
-class Sleeper {
- public:
-  Sleeper() : pid_(::fork()) {
-    if (pid_ == 0) {
-      for (;;) ::pause();
-    }
-  }
-  ~Sleeper() { end(); }
-  Sleeper(const Sleeper&) = delete;
-  Sleeper& operator=(const Sleeper&) = delete;
-  pid_t pid() const { return pid_; }
-  void end() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    pid_ = -1;
-  }
-
- private:
-  pid_t pid_;
-};
 
 struct Made {
   GpuInstanceState gi;

@@ -110,6 +110,14 @@ struct GpuRecord : GpuHead {
   InstanceRecord* instance(int id) { return const_cast<InstanceRecord*>(std::as_const(*this).instance(id)); }
 };
 
+// Room for a snapshot, which sets what it uses: giving all of it a first value costs more than reading it.
+struct GpuSnapshot {
+  union {
+    GpuRecord record;
+  };
+  GpuSnapshot() {}  // NOLINT(modernize-use-equals-default,cppcoreguidelines-pro-type-member-init)
+};
+
 inline const ComputeRecord* compute_of(const InstanceRecord& instance, int id) {
   for (std::size_t i = 0; i < instance.compute_count; ++i) {
     if (instance.compute[i].id == id) return &instance.compute[i];
