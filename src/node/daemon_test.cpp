@@ -2,7 +2,10 @@
 #include <atomic>
 #include <thread>
 
+#include "node/epoch.h"
 #include "node/lease_test_support.h"
+#include "node/ledger.h"
+#include "node/paths.h"
 
 namespace partita::node {
 namespace {
@@ -42,6 +45,28 @@ TEST(Daemon, EndsWhatTheDriverRefusedOnceItDoesNot) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_THAT(value(daemon->status()).notes, IsEmpty());
   value(daemon->lease(request));
+}
+
+// Whatever left it open, and whatever memory says.
+TEST(Daemon, SettlesEachOperationThatTheJournalHas) {
+  LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}]\n");
+  world.must_apply(world.exactly({{0, {"3g.20gb@4"}}}));
+  auto daemon = world.open_daemon();
+  Ledger ledger = value(Ledger::open(ledger_file(world.options), Database::Access::write));
+  const layout::NodeState state = value(daemon->status()).state;
+  for (const bool with_gpu : {false, true}) {
+    Operation operation;
+    operation.epoch = read_epoch(world.options.driver.device_root);
+    operation.pid = ::getpid();
+    operation.command = "partita apply";
+    const LayoutRecord layout = record_of(state.gpus.at(0));
+    if (with_gpu) operation.gpus = {{state.gpus.at(0).uuid, layout, layout}};
+    value(ledger.begin(operation, world.clock.time));
+    for (int i = 0; i < 100 && !value(ledger.open_operations()).empty(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_THAT(value(ledger.open_operations()), IsEmpty()) << with_gpu;
+  }
+  EXPECT_EQ(world.draw(0), "on 3g.20gb@4");
 }
 
 // An apply that could not be rolled back: nothing is granted in the middle of it, and it is closed once that can be.
@@ -182,6 +207,26 @@ TEST(Daemon, AQuotaHoldsForWhatALeaseReallyGets) {
   EXPECT_EQ(daemon->lease(wanted("b", "b2")).error().code, ErrorCode::denied) << "it has 10 of 12 GiB";
   value(daemon->release(world.change("a100")));
   EXPECT_EQ(value(daemon->leases({{}, "c", "", true, 0, 0})).at(0).state, api::LeaseState::active);
+}
+
+// Those that are planned together share what is left of a quota.
+TEST(Daemon, AQuotaHoldsForThoseThatWaitTogether) {
+  LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}, {board: h100-sxm5-80gb, count: 1}]\n");
+  world.must_apply(world.exactly({{0, {}}, {1, {}}}));
+  world.options.policy_file = world.root.write("policy.yaml", "version: v1\neveryone: {memory: 16GiB}\n");
+  auto daemon = world.open_daemon();
+  for (const char* profile : {"7g.40gb", "7g.80gb"}) value(daemon->lease(world.ask(profile, profile)));
+  value(daemon->lease(world.ask("7g.40gb", "blocked")));
+  for (const char* name : {"b1", "b2"}) {
+    api::LeaseRequest request = world.ask_as("b", "", name);
+    request.requirement.memory = mib(4500);
+    EXPECT_EQ(value(daemon->lease(request)).at(0).state, api::LeaseState::waiting);
+  }
+  value(daemon->release(world.change("7g.80gb")));
+  int active = 0;
+  for (const char* name : {"b1", "b2"})
+    active += value(daemon->leases({{}, name, "", true, 0, 0})).at(0).state == api::LeaseState::active ? 1 : 0;
+  EXPECT_EQ(active, 1) << "two have 20 GiB on an H100";
 }
 
 TEST(Daemon, CutsBesideWhatOthersMade) {

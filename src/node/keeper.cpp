@@ -48,7 +48,7 @@ Result<void> Keeper::serve(std::span<LeaseCall* const> calls, bool tick) {
 Result<void> Keeper::serve_once(std::span<LeaseCall* const> calls, bool tick) {
   TRY_VOID(catch_up());
   now_ = parts_.clock.now();
-  if (tick && !unfinished_.empty()) TRY_VOID(settle_unfinished());
+  if (tick) TRY_VOID(settle_unfinished());
   TRY_VOID(look());
   settle(tick);
   room_changed_ |= tick;  // processes of others may have ended
@@ -74,6 +74,8 @@ Result<void> Keeper::catch_up() {
 
 // A lost GPU may be back, a driver that refused may do it now.
 Result<void> Keeper::settle_unfinished() {
+  // The journal is what counts: between two groups nothing in it is open but what could not be settled.
+  if (unfinished_.empty() && TRY(parts_.ledger.open_operations()).empty()) return {};
   context_.leased = book_.places(now_);
   context_.refused.clear();
   closed_.clear();

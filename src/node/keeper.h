@@ -139,6 +139,7 @@ class Keeper {
   std::vector<std::int64_t> order() const;
   void plan_rest(const std::vector<std::int64_t>& turns, bool only_new);
   Result<void> take_turn(const lease::Turn& turn);
+  bool passes_quota(const lease::Turn& turn);
   std::vector<lease::Held> held();
   layout::NodeState usable() const;
 
@@ -148,6 +149,7 @@ class Keeper {
   Result<void> place_one(LeaseRecord& record);
   Result<lease::Constraints> constraints_of(const LeaseRecord& record);
   Result<void> take_choice(LeaseRecord& record, const lease::Choice& choice);
+  void wait_again(LeaseRecord& record);
   void refuse(std::int64_t bundle, const Error& error);
   void put_back(LeaseRecord& record, LeaseRecord before);
   std::vector<const LeaseRecord*> kept_rooms();

@@ -99,8 +99,7 @@ bool Keeper::take_cut_back(const Cut& cut, const Error& error, bool last) {
   for (const std::int64_t bundle : bundles) {
     for (LeaseRecord* record : book_.bundle(bundle)) {
       unpin(*record);
-      record->place.reset();
-      record->lease.state = State::waiting;
+      wait_again(*record);
       changed(*record);
     }
     if (!again) refuse(bundle, in_context("cutting failed", error));

@@ -42,9 +42,8 @@ void Keeper::grant_bundle(std::int64_t bundle) {
     for (LeaseRecord* member : members) {
       (void)handover_.take(*member);
       unpin(*member);
-      member->place.reset();
+      wait_again(*member);
       member->lease.grant.reset();
-      member->lease.state = State::waiting;
       changed(*member);
     }
     Error error = in_context(fmt::format("lease {}", record->lease.name), std::move(granted).error());

@@ -22,10 +22,7 @@ Result<void> Keeper::place(std::int64_t bundle) {
     if (placed) continue;
     state_ = state;
     cuts_ = cuts;
-    for (LeaseRecord* member : members) {
-      member->place.reset();
-      member->lease.state = State::waiting;
-    }
+    for (LeaseRecord* member : members) wait_again(*member);
     return placed;
   }
   return {};
@@ -118,6 +115,16 @@ Result<void> Keeper::take_choice(LeaseRecord& record, const lease::Choice& choic
   changed(record);
   pin(record);
   return {};
+}
+
+// It has no place, and counts no more than was asked.
+void Keeper::wait_again(LeaseRecord& record) {
+  record.place.reset();
+  record.lease.state = State::waiting;
+  const auto least = lease::size_of(state_, record.lease.requirement);
+  if (!least) return;
+  record.quota_slices = least->compute_slices;
+  record.quota_memory = least->memory;
 }
 
 // Nothing for this request now: it waits, or its caller is told why not.

@@ -92,6 +92,14 @@ void Keeper::plan_rest(const std::vector<std::int64_t>& turns, bool only_new) {
   int position = 0;
   for (const lease::Turn& turn : lease::plan_queue(usable(), held(), waiting, now_, geometries_)) {
     if (turn.kept) reserved_[turn.id] = *turn.kept;
+    if (passes_quota(turn)) {  // those before it took what was left: the others are planned with what they have now
+      std::vector<std::int64_t> others;
+      for (const std::int64_t id : turns)
+        if (const LeaseRecord* const record = book_.find(id);
+            record != nullptr && record->lease.state == State::waiting)
+          others.push_back(id);
+      return plan_rest(others, only_new);
+    }
     if (!turn.now.empty()) {
       if (auto taken = take_turn(turn); !taken) refuse(turn.id, taken.error());
       continue;
@@ -116,6 +124,17 @@ layout::NodeState Keeper::usable() const {
     for (layout::Gpu& there : state.gpus)
       if (there.uuid == uuid) there.fault = "resting";
   return state;
+}
+
+// More than when it was planned, because leases planned together share their quotas.
+bool Keeper::passes_quota(const lease::Turn& turn) {
+  const std::vector<LeaseRecord*> members = book_.bundle(turn.id);
+  for (std::size_t i = 0; i < members.size() && i < turn.now.size(); ++i) {
+    const lease::Size size = lease::size_of(state_, turn.now[i]);
+    const auto most = most_of(*members[i]);
+    if (most && (size.compute_slices > most->compute_slices || size.memory > most->memory)) return true;
+  }
+  return false;
 }
 
 Result<void> Keeper::take_turn(const lease::Turn& turn) {

@@ -144,8 +144,7 @@ void Keeper::reconcile_lease(LeaseRecord& record, bool new_epoch, std::vector<st
   // What waited and was not handed over yet waits again, with all that was asked together with it: all or none is
   // granted. What was cut for it idles and serves it, if nobody's turn is before.
   if (!record.place || (!record.lease.granted && record.lease.state != State::releasing)) {
-    record.place.reset();
-    record.lease.state = State::waiting;
+    wait_again(record);
     return changed(record);
   }
   const auto why = gone(record);

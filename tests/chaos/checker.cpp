@@ -57,12 +57,14 @@ void Checker::one_holder(const std::vector<api::Lease>& live, Words& words) cons
 
 // Of what it has now; one that waits or is parked counts as a partition.
 Limits Checker::size_of(const api::Lease& lease) const {
-  if (const auto at = place(lease)) {
-    const auto seen = evidence_.at(at->first, at->second);
-    return seen ? Limits{1, seen->compute_slices, static_cast<int>(seen->memory_mib)} : Limits{1, 0, 0};
-  }
   if (!lease.grant || lease.grant->devices.empty()) return {1, 0, 0};
-  const emulator::GpuSpec& spec = evidence_.spec(lease.grant->devices[0].gpu_index);
+  const api::GrantedDevice& device = lease.grant->devices[0];
+  // All leases as they were told at one moment: the driver may be further already.
+  if (device.start) {
+    const emulator::ProfileSpec* const profile = evidence_.profile(device.gpu_index, device.profile);
+    return profile ? Limits{1, profile->compute_slices, static_cast<int>(profile->memory_mib)} : Limits{1, 0, 0};
+  }
+  const emulator::GpuSpec& spec = evidence_.spec(device.gpu_index);
   return {1, spec.compute_slices, static_cast<int>(spec.memory_mib)};
 }
 

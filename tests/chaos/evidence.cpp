@@ -72,6 +72,12 @@ std::optional<Seen> Evidence::at(const std::string& gpu_uuid, int start) const {
   return std::nullopt;
 }
 
+const emulator::ProfileSpec* Evidence::profile(int gpu, const std::string& name) const {
+  for (const emulator::ProfileSpec& profile : spec(gpu).profiles)
+    if (name == profile.name || name.ends_with("c." + profile.name)) return &profile;
+  return nullptr;
+}
+
 bool Evidence::busy(const Seen& instance) const {
   return std::ranges::any_of(engine_.gpu(instance.gpu).holders,
                              [&](const auto& holder) { return holder.gpu_instance == instance.id; });

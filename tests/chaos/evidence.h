@@ -49,6 +49,8 @@ class Evidence {
   emulator::Engine& engine() { return engine_; }
   int gpus() const { return static_cast<int>(engine_.spec().gpus.size()); }
   const std::string& uuid(int gpu) const { return engine_.spec().gpus[static_cast<std::size_t>(gpu)].uuid; }
+  // By its name or that of a part of it; nullptr: the GPU has none of that name.
+  const emulator::ProfileSpec* profile(int gpu, const std::string& name) const;
   const emulator::GpuSpec& spec(int gpu) const { return engine_.spec().gpus[static_cast<std::size_t>(gpu)]; }
   bool mig_enabled(int gpu) const { return engine_.gpu(gpu).mig_current; }
   bool lost(int gpu) const {
