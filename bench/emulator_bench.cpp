@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <optional>
@@ -101,6 +102,32 @@ void gpu_name(benchmark::State& state) {
 }
 BENCHMARK(gpu_name);
 
+// An instrument: the law is worked out anew for the moment of the call.
+void gpu_power(benchmark::State& state) {
+  const Client client;
+  client.call("nvmlInit_v2");
+  Handle gpu = nullptr;
+  client.find<int(unsigned, Handle*)>("nvmlDeviceGetHandleByIndex_v2")(0, &gpu);
+  auto* get = client.find<int(Handle, unsigned*)>("nvmlDeviceGetPowerUsage");
+  unsigned milliwatts = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(get(gpu, &milliwatts));
+  client.call("nvmlShutdown");
+}
+BENCHMARK(gpu_power);
+
+// A function of the interface that is not implemented.
+void gpu_not_supported(benchmark::State& state) {
+  const Client client;
+  client.call("nvmlInit_v2");
+  Handle gpu = nullptr;
+  client.find<int(unsigned, Handle*)>("nvmlDeviceGetHandleByIndex_v2")(0, &gpu);
+  auto* get = client.find<int(Handle, unsigned*)>("nvmlDeviceGetFanSpeed");
+  unsigned speed = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(get(gpu, &speed));
+  client.call("nvmlShutdown");
+}
+BENCHMARK(gpu_not_supported);
+
 void mig_device_memory(benchmark::State& state) {
   const Client client;
   client.call("nvmlInit_v2");
@@ -152,6 +179,29 @@ void init_first(benchmark::State& state) {
   }
 }
 BENCHMARK(init_first);
+
+// nvmlInit_v2 of a process that has never called it.
+void init_of_a_new_process(benchmark::State& state) {
+  const Client client;
+  for (auto _ : state) {
+    int pipe[2];
+    if (::pipe(pipe) != 0) std::abort();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const auto begin = std::chrono::steady_clock::now();
+      client.call("nvmlInit_v2");
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+      ::_exit(::write(pipe[1], &took, sizeof took) == sizeof took ? 0 : 1);
+    }
+    std::chrono::duration<double> took{};
+    if (::read(pipe[0], &took, sizeof took) != sizeof took) std::abort();
+    ::waitpid(child, nullptr, 0);
+    ::close(pipe[0]);
+    ::close(pipe[1]);
+    state.SetIterationTime(took.count());
+  }
+}
+BENCHMARK(init_of_a_new_process)->UseManualTime();
 
 void init_again(benchmark::State& state) {
   const Client client;

@@ -18,7 +18,8 @@ struct MemoryUse {
 template <class Counts>
 unsigned long long held_memory(const Target& target, Counts counts) {
   if (target.summary.holder_count == 0) return 0;
-  GpuRecord record;
+  GpuSnapshot room;
+  GpuRecord& record = room.record;
   target.engine.snapshot(target.handle.gpu, record);
   unsigned long long sum = 0;
   for (std::size_t i = 0; i < record.holder_count; ++i) {

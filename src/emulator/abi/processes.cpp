@@ -55,7 +55,8 @@ namespace partita::emulator::abi {
 std::vector<HolderRecord> live_holders(const Target& target) {
   std::vector<HolderRecord> rows;
   if (target.summary.holder_count == 0) return rows;
-  GpuRecord record;
+  GpuSnapshot room;
+  GpuRecord& record = room.record;
   target.engine.snapshot(target.handle.gpu, record);
   std::copy_if(record.holders.data(), record.holders.data() + record.holder_count, std::back_inserter(rows),
                [&](const HolderRecord& h) {
