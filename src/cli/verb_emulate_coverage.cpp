@@ -1,6 +1,7 @@
 // emulate coverage: which functions of NVML the emulated library answers.
 #include <nlohmann/json.hpp>
 
+#include "cli/common.h"
 #include "cli/run.h"
 #include "cli/table.h"
 #include "emulator/control/coverage.h"
