@@ -125,10 +125,12 @@ Result<int> run_emulate_lose(const Parsed& parsed) {
 Result<int> run_emulate_xid(const Parsed& parsed) {
   const auto format = TRY(format_of(parsed));
   const auto device = parsed.text("DEVICE").value_or("");
-  const auto xid = TRY(parsed.number("XID", 1, 9999)).value_or(0);
+  const auto xid = parsed.number("XID", 1, 9999);
+  if (!xid)
+    return fail(ErrorCode::invalid, "expected an Xid from 1 to 9999, found " + quote(parsed.text("XID").value_or("")));
   const auto node = TRY(chosen_node(parsed, std::nullopt));
-  TRY_VOID(emulator::raise_xid(node.name, device, static_cast<unsigned>(xid)));
-  TRY_VOID(print_done(format, node.name + ": Xid " + std::to_string(xid) + " on " + device));
+  TRY_VOID(emulator::raise_xid(node.name, device, static_cast<unsigned>(xid->value_or(0))));
+  TRY_VOID(print_done(format, node.name + ": Xid " + std::to_string(xid->value_or(0)) + " on " + device));
   return 0;
 }
 
