@@ -151,6 +151,25 @@ Result<void> check_complete(const Parsed& parsed) {
   return {};
 }
 
+bool takes_value(std::string_view name) {
+  const auto has = [&](std::span<const Option> options) {
+    return std::ranges::any_of(options,
+                               [&](const Option& option) { return key(option) == name && !option.value.empty(); });
+  };
+  return has(global_options()) || std::ranges::any_of(verbs(), [&](const Verb& verb) { return has(verb.options); });
+}
+
+// "--name=": CLI11 would take the next argument for the value.
+Result<void> check_values(const std::vector<std::string>& arguments) {
+  for (const std::string_view argument : arguments) {
+    if (!argument.starts_with("--") || argument.find('=') != argument.size() - 1) continue;
+    const auto name = argument.substr(2, argument.size() - 3);
+    if (takes_value(name))
+      return fail(ErrorCode::invalid, fmt::format("option --{}: nothing stands after the =", name));
+  }
+  return {};
+}
+
 const Verb* parsed_verb(const Parser& parser) {
   const Verb* found = nullptr;  // a sub-verb comes after its verb in the table
   for (std::size_t i = 0; i < parser.verbs.size(); ++i)
@@ -214,6 +233,7 @@ Result<Parsed> parse(std::vector<std::string> arguments) {
     parsed.command.emplace(dashes + 1, arguments.end());
     arguments.erase(dashes, arguments.end());
   }
+  TRY_VOID(check_values(arguments));
   Parser parser;
   build(parser);
   TRY_VOID(run_parser(parser, std::move(arguments)));

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 
 #include "cli/common.h"
 #include "cli/parse.h"
@@ -82,6 +83,17 @@ TEST(Parse, ErrorsNameWhatIsWrongAndWhatIsNear) {
             "unexpected argument \"nvidia-smi\" of emulate; a command to run stands after --");
   EXPECT_EQ(error_of({"status", "--", "ls"}), "status runs no command: remove \"--\" and what follows");
   EXPECT_EQ(error_of({"emulate", "lab", "--"}), "the command after -- is missing");
+}
+
+TEST(Parse, AnEmptyValueDoesNotTakeTheNextArgument) {
+  for (const char* option : {"--name=", "--emulate=", "--count="}) {
+    const auto parsed = parse({"lease", "1g.5gb", option, "--for", "1s"});
+    ASSERT_FALSE(parsed) << option;
+    EXPECT_EQ(parsed.error().message,
+              "option " + std::string(option, std::strlen(option) - 1) + ": nothing stands after the =");
+  }
+  EXPECT_EQ(parse({"lease", "1g.5gb", "--label=a=", "--for", "1s"})->text("label"), "a=");
+  EXPECT_EQ(parse({"run", "-p", "1g.5gb", "--", "x", "--name="})->command->back(), "--name=");
 }
 
 TEST(Parse, HelpNeedsNothingElse) {

@@ -63,8 +63,24 @@ Result<NodePlace> real_place() {
 
 constexpr auto kHeldMemory = mib(64);  // what a process of a lease has on its device
 
+// An emulated node is its maker's; of root's, others ask the daemon.
+Error with_roots_node(Error error, const std::string& name) {
+  if (error.code != ErrorCode::not_found || geteuid() == 0 || name.find('/') != std::string::npos) return error;
+  node::Options options;
+  options.state_dir = std::filesystem::path(kSystemState) / "emulated" / name;
+  std::error_code none;
+  if (!std::filesystem::exists(options.state_dir, none)) return error;
+  const auto socket = node::daemon_socket(options);
+  error.details.push_back("root has an emulated node " + name +
+                          (socket ? ": partita --server " + socket->string() + " asks its daemon"
+                                  : ", for others to use once root serves it: partita --emulate " + name + " serve"));
+  return error;
+}
+
 Result<NodePlace> emulated_place(catalog::Catalog& catalog, const std::string& argument) {
-  auto emulated = TRY(emulator::start(catalog, argument));
+  auto started = emulator::start(catalog, argument);
+  if (!started) return std::unexpected(with_roots_node(std::move(started).error(), argument));
+  auto emulated = *std::move(started);
   setenv("PARTITA_EMULATED_NODE", emulated.folder.c_str(), 1);
   NodePlace out;
   auto& options = out.options;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "api/json.h"
+#include "base/json_to_yaml.h"
 #include "cli/draw_lease.h"
 #include "cli/lease_options.h"
 #include "cli/lease_wait.h"
@@ -41,22 +42,47 @@ Result<int> watch(const Parsed& parsed, Session& session) {
   return 0;
 }
 
+Result<std::string> granted_text(const Parsed& parsed, Session& session, const std::vector<api::Lease>& leases) {
+  const auto format = TRY(format_of(parsed));
+  if (format == Format::json) return api::to_json(leases) + '\n';
+  if (format == Format::yaml) return json_to_yaml(api::to_json(leases));
+  std::string out;
+  for (const auto& lease : leases)
+    out += (out.empty() ? "" : "\n") +
+           draw_lease(output_look(parsed), lease, session.clock.now(), command_words(parsed, session));
+  return out;
+}
+
+// What was granted reached nobody. A name of one's own can be asked for again; of a made one nobody knows.
+Error unread(const Parsed& parsed, Session& session, const std::vector<api::Lease>& leases, Error error) {
+  const auto words = command_words(parsed, session);
+  for (const auto& lease : leases) {
+    auto held = "lease " + lease.name + " is held nevertheless: " + words + " leases " + lease.name + " shows it, " +
+                words + " release " + lease.name + " gives it back";
+    if (!parsed.flag("name")) {
+      api::LeaseChange change;
+      change.caller = session.caller;
+      change.name = lease.name;
+      if (session.node->release(change)) held = "lease " + lease.name + " is given back";
+    }
+    error.details.push_back(std::move(held));
+  }
+  return error;
+}
+
 }  // namespace
 
 Result<int> run_lease(const Parsed& parsed) {
-  const auto format = TRY(format_of(parsed));
+  TRY_VOID(format_of(parsed));
   const auto session = TRY(open_session(parsed));
   const auto request = TRY(lease_request_of(parsed, *session, parsed.text("PROFILE")));
   auto leases = TRY(session->node->lease(request));
   const auto waited = TRY(wait_until_active(parsed, *session, std::move(leases)));
   if (waited.status != 0) return waited.status;
-  if (format != Format::table) {
-    TRY_VOID(print_json(format, api::to_json(waited.leases)));
-    return 0;
-  }
-  for (const auto& lease : waited.leases)
-    TRY_VOID(print((&lease == &waited.leases.front() ? "" : "\n") +
-                   draw_lease(output_look(parsed), lease, session->clock.now(), command_words(parsed, *session))));
+  const WithoutPipeSignal guard;
+  const auto text = TRY(granted_text(parsed, *session, waited.leases));
+  if (auto printed = print(text); !printed)
+    return std::unexpected(unread(parsed, *session, waited.leases, std::move(printed).error()));
   return 0;
 }
 

@@ -14,11 +14,19 @@
 namespace partita::cli {
 namespace {
 
+void note(std::string_view line) { std::fprintf(stderr, "partita: %s\n", printable(line).c_str()); }
+
+struct NotedWaiting final : Progress {
+  void step(int, int, std::string_view) override {}
+  void note(std::string_view line) override { cli::note(line); }
+};
+
 Result<serve::Options> server_options(const Parsed& parsed, const NodePlace& place) {
   constexpr int kMostRequests = 1'000'000;
   serve::Options out;
   out.socket = parsed.text("socket").value_or(place.socket.string());
   out.socket = std::filesystem::absolute(out.socket);
+  out.note = note;
   out.tokens = place.options.state_dir / "tokens.db";
   // Root serves users of their own on an emulated node, too; a user serves only himself.
   out.everyone_administers = place.options.emulated && geteuid() != 0;
@@ -97,8 +105,9 @@ Result<int> run_serve(const Parsed& parsed) {
   for (const int signal : {SIGHUP, SIGTERM, SIGINT}) sigaddset(&signals, signal);
   sigprocmask(SIG_BLOCK, &signals, nullptr);  // before any thread is made
   const SystemClock clock;
+  NotedWaiting waiting;
   const auto name = place.options.name;
-  const auto node = TRY(node::open_daemon(catalog, clock, std::move(place.options), options.socket));
+  const auto node = TRY(node::open_daemon(catalog, clock, std::move(place.options), options.socket, &waiting));
   const auto server = TRY(serve::Server::open(*node, clock, options));
   auto sentence = "partita serves " + name + " at " + options.socket.string();
   if (server->tcp_port() != 0) sentence += ", and with TLS on port " + std::to_string(server->tcp_port());

@@ -65,6 +65,13 @@ std::string state_words(const serve::Token& token, Time now) {
   return (*token.expires > now ? "until " : "expired ") + to_string(*token.expires);
 }
 
+Result<void> print_secret(Format format, const serve::NewToken& made) {
+  if (format == Format::table) return print(made.secret + '\n');
+  auto json = token_json(made.token);
+  json["secret"] = made.secret;
+  return print_json(format, text_of(json));
+}
+
 }  // namespace
 
 Result<int> run_token(const Parsed& /*parsed*/) {
@@ -81,14 +88,15 @@ Result<int> run_token_create(const Parsed& parsed) {
   wanted.user = parsed.text("user").value_or(this_user(false).name);
   if (const auto time = TRY(duration_option(parsed, "for"))) wanted.expires = now + *time;
   const auto made = TRY(serve::create_token(file, wanted, now));
-  if (format != Format::table) {
-    auto json = token_json(made.token);
-    json["secret"] = made.secret;
-    TRY_VOID(print_json(format, text_of(json)));
-    return 0;
+  const WithoutPipeSignal guard;
+  if (auto printed = print_secret(format, made); !printed) {
+    const auto revoked = serve::revoke_token(file, made.token.name, now);
+    printed.error().details.push_back(revoked ? "the token is revoked: nobody has read it"
+                                              : "the token could not be revoked: " + revoked.error().message);
+    return std::unexpected(std::move(printed).error());
   }
-  TRY_VOID(print(made.secret + '\n'));
-  tell(parsed, "this is shown once; use it as PARTITA_TOKEN, or in the header Authorization: Bearer TOKEN");
+  if (format == Format::table)
+    tell(parsed, "this is shown once; use it as PARTITA_TOKEN, or in the header Authorization: Bearer TOKEN");
   return 0;
 }
 
