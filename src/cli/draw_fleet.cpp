@@ -171,18 +171,34 @@ std::string summary(const FleetAnswer& answer) {
   return out;
 }
 
+std::string draw_services(const FleetAnswer& answer) {
+  std::string out;
+  if (answer.rule && answer.rule->kind == fleet::ServiceRule::Kind::queueing)
+    out += fmt::format(
+        "services: {:g} % of requests within their limit, arrivals' variability {:g}, service times times {:g}{}\n",
+        100 * answer.rule->quantile, answer.rule->variability, answer.rule->time_margin,
+        answer.predicted ? "; times are predicted, and planned with the longest of 99.5 % of what they may be" : "");
+  else if (answer.rule)
+    out += "services: a batch takes less than 0.45 of its limit, no queueing\n";
+  for (const auto& each : answer.confirmed)
+    out += fmt::format(
+        "simulated: {} meets its limit in {} of {} runs; {:.2f} % of requests are late, {:.2f} % in the worst run\n",
+        printable(each.name), each.met, each.runs, 100 * each.late_share, 100 * each.worst_share);
+  return out;
+}
+
 }  // namespace
 
 std::string draw_fleet_plan(const Look& look, const FleetAnswer& answer) {
-  std::string out =
-      draw_groups(look, answer) + '\n' + draw_demand(look, answer) + '\n' + summary(answer) + proof(answer);
-  if (answer.rule && answer.rule->kind == fleet::ServiceRule::Kind::queueing)
-    out += fmt::format(
-        "services: {:g} % of requests within their limit, arrivals' variability {:g}, service times times {:g}\n",
-        100 * answer.rule->quantile, answer.rule->variability, answer.rule->time_margin);
-  else if (answer.rule)
-    out += "services: a batch takes less than 0.45 of its limit, no queueing\n";
-  out += draw_explanation(look, answer);
+  std::string out;
+  if (answer.steady) {
+    out = draw_groups(look, answer) + '\n' + draw_demand(look, answer) + '\n' + summary(answer) + proof(answer);
+    out += draw_services(answer) + draw_explanation(look, answer);
+  }
+  for (const auto& part : {draw_leases(look, answer), draw_batch(look, answer)}) {
+    if (!part.empty() && !out.empty()) out += '\n';
+    out += part;
+  }
   for (const auto& path : answer.written) out += "wrote " + path + '\n';
   return out;
 }

@@ -6,20 +6,30 @@
 #include <vector>
 
 #include "cli/terminal.h"
+#include "fleet/batch_plan.h"
 #include "fleet/explain.h"
 #include "fleet/fleet_file.h"
 #include "fleet/nodes.h"
 #include "fleet/services.h"
+#include "report/report.h"
+#include "study/confirm.h"
 
 namespace partita::cli {
 
 struct FleetAnswer {
   fleet::FleetFile fleet;
   fleet::Demand demand;
+  bool steady = true;  // something is demanded that has no times; else there is no plan
   fleet::Plan plan;
   // Per want of services, which come last in the demand: what each size of instance does.
   std::vector<std::vector<fleet::ServiceChoice>> choices;
+  std::vector<fleet::Service> services;  // parallel to it
   std::optional<fleet::ServiceRule> rule;
+  bool predicted = false;                   // the services' points
+  std::vector<study::Confirmed> confirmed;  // per service, where it was asked for
+  std::optional<fleet::LeasePlan> leases;
+  std::optional<fleet::BatchPlan> batch;
+  std::vector<std::string> assumed_times;  // boards whose times of reconfiguration are those of others
   std::vector<fleet::NodeLayout> nodes;
   std::optional<fleet::Explanation> explanation;
   std::vector<std::string> written;  // files
@@ -27,6 +37,12 @@ struct FleetAnswer {
 
 std::string draw_fleet_plan(const Look& look, const FleetAnswer& answer);
 std::string to_json(const FleetAnswer& answer);
+
+// The parts with times: tables, and GPUs drawn over time.
+std::string draw_leases(const Look& look, const FleetAnswer& answer);
+std::string draw_batch(const Look& look, const FleetAnswer& answer);
+// The same as a page: timelines of the GPUs, one row per instance.
+report::Report fleet_report(const FleetAnswer& answer, const std::string& command);
 
 // How many instances serve a want, and how much of it, per (kind, profile).
 struct Served {

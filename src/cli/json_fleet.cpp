@@ -75,6 +75,84 @@ Json explanation_json(const FleetAnswer& answer) {
   return out;
 }
 
+Json seconds_or_null(const std::optional<double>& time) { return time ? Json(*time) : Json(nullptr); }
+
+std::string name_on(const fleet::Room& room, int kind, int profile) {
+  return room.fleet.kinds[static_cast<std::size_t>(kind)].board->profiles[static_cast<std::size_t>(profile)].name;
+}
+
+Json jobs_json(const FleetAnswer& answer) {
+  if (!answer.batch) return nullptr;
+  const auto& plan = *answer.batch;
+  Json out{{"optimal", plan.schedule.optimal(plan.batch.goal)},
+           {"goal", plan.batch.goal == fleet::JobGoal::makespan ? "makespan" : "mean_completion"},
+           {"makespan_s", plan.schedule.makespan_s},
+           {"mean_completion_s", plan.schedule.mean_completion_s},
+           {"bound_s", plan.schedule.bound_s},
+           {"search_steps", plan.schedule.steps},
+           {"stopped_by_clock", plan.schedule.stopped},
+           {"gpus_added", plan.added},
+           {"gpus_added_bound", plan.added_bound},
+           {"gpus", Json::array()}};
+  for (const auto& gpu : plan.schedule.gpus) {
+    Json instances = Json::array();
+    for (const auto& each : gpu.instances) {
+      Json one{{"profile", name_on(plan.room, gpu.kind, each.placed.profile)},
+               {"start", each.placed.start},
+               {"there", each.there},
+               {"create_s", each.create_s},
+               {"ready_s", each.ready_s},
+               {"destroy_s", seconds_or_null(each.destroy_s)},
+               {"gone_s", seconds_or_null(each.gone_s)},
+               {"runs", Json::array()}};
+      for (const auto& run : each.runs)
+        one["runs"].push_back({{"job", plan.batch.jobs[static_cast<std::size_t>(run.job)].name},
+                               {"begin_s", run.begin_s},
+                               {"end_s", run.end_s}});
+      instances.push_back(std::move(one));
+    }
+    out["gpus"].push_back({{"board", plan.room.fleet.kinds[static_cast<std::size_t>(gpu.kind)].board->id},
+                           {"instances", std::move(instances)}});
+  }
+  return out;
+}
+
+Json leases_json(const FleetAnswer& answer) {
+  if (!answer.leases) return nullptr;
+  const auto& plan = *answer.leases;
+  const auto& calendar = plan.calendar;
+  Json out{{"optimal", calendar.optimal()},
+           {"cost", calendar.cost},
+           {"bound", calendar.bound},
+           {"peak_s", calendar.peak_s},
+           {"most_at_once", calendar.most_at_once},
+           {"longest_cut_s", calendar.longest_cut_s},
+           {"gpus", Json::array()}};
+  for (const auto& gpu : calendar.gpus) {
+    Json spans = Json::array();
+    for (const auto& span : gpu.spans)
+      spans.push_back({{"lease", plan.leases[static_cast<std::size_t>(span.lease)].name},
+                       {"profile", name_on(plan.room, gpu.kind, span.placed.profile)},
+                       {"start", span.placed.start},
+                       {"from_s", span.from_s},
+                       {"until_s", span.until_s}});
+    out["gpus"].push_back(
+        {{"board", plan.room.fleet.kinds[static_cast<std::size_t>(gpu.kind)].board->id}, {"leases", std::move(spans)}});
+  }
+  return out;
+}
+
+Json confirmed_json(const FleetAnswer& answer) {
+  Json out = Json::array();
+  for (const auto& each : answer.confirmed)
+    out.push_back({{"name", each.name},
+                   {"runs", each.runs},
+                   {"met", each.met},
+                   {"late_share", each.late_share},
+                   {"worst_share", each.worst_share}});
+  return out;
+}
+
 }  // namespace
 
 std::string to_json(const FleetAnswer& answer) {
@@ -106,6 +184,10 @@ std::string to_json(const FleetAnswer& answer) {
                             {"groups_of_gpus", std::move(gpus)}});
   }
   out["explanation"] = explanation_json(answer);
+  out["simulated"] = confirmed_json(answer);
+  out["leases"] = leases_json(answer);
+  out["jobs"] = jobs_json(answer);
+  out["reconfiguration_assumed_for"] = answer.assumed_times;
   out["files"] = answer.written;
   return out.dump(2) + "\n";
 }

@@ -6,6 +6,8 @@
 #include "catalog/embedded.h"
 #include "cli/common.h"
 #include "cli/draw_fleet.h"
+#include "cli/fleet_confirm.h"
+#include "cli/fleet_predict.h"
 #include "cli/run_fleet.h"
 #include "fleet/demand_file.h"
 #include "fleet/solve.h"
@@ -34,13 +36,47 @@ Result<std::string> table_text(const std::string& name, const std::filesystem::p
 }
 
 Result<void> add_services(const fleet::DemandFile& file, const std::string& path, FleetAnswer& answer) {
-  if (file.services.empty() || !file.points) return {};  // services without points are refused when read
+  if (file.services.empty() || !file.points) return {};
   const auto& told = *file.points;
-  const auto text = TRY(table_text(told.table, path));
-  const auto points = TRY(fleet::read_points(text, told.table, told.without_suspect));
+  std::vector<fleet::ServicePoint> points;
+  if (told.table.empty()) {
+    points = TRY(predicted_points(file, answer.fleet.fleet));
+    answer.predicted = true;
+  } else {
+    const auto text = TRY(table_text(told.table, path));
+    points = TRY(fleet::read_points(text, told.table, told.without_suspect));
+  }
   answer.choices = TRY(fleet::add_services(file, points, answer.fleet.fleet, answer.demand));
+  answer.services = file.services;
   answer.rule = told.rule;
   return {};
+}
+
+// Jobs and timed leases, on what the steady plan leaves; leases first.
+Result<void> add_timed(fleet::DemandFile& file, const fleet::SolveOptions& options, FleetAnswer& answer) {
+  if (file.batch.jobs.empty() && file.leases.empty()) return {};
+  const auto& fleet = answer.fleet.fleet;
+  const std::string name = "mig_reconfig_times.csv";
+  const auto table = TRY(table_text(name, ""));
+  const auto times = TRY(fleet::reconfigure_times(table, name, fleet, file.batch, answer.assumed_times));
+  auto room = fleet::room_beside(fleet, answer.steady ? &answer.plan : nullptr);
+  if (!file.leases.empty()) {
+    answer.leases = TRY(fleet::plan_timed_leases(room, file.leases, times));
+    room = fleet::room_beside(std::move(room), answer.leases->calendar);
+  }
+  if (file.batch.jobs.empty()) return {};
+  TRY_VOID(predict_jobs(file.batch, fleet));
+  answer.batch = TRY(fleet::plan_batch(room, file.batch, times, {.stop = options.limits.stop}));
+  return {};
+}
+
+Result<void> confirm(const Parsed& parsed, FleetAnswer& answer) {
+  const auto runs = TRY(parsed.number("confirm", 1, 100'000));
+  if (!runs) return {};
+  if (!answer.rule || answer.rule->kind != fleet::ServiceRule::Kind::queueing)
+    return fail(ErrorCode::invalid,
+                "option --confirm needs services with the rule queueing: nothing else promises a latency");
+  return confirm_services(static_cast<int>(*runs), answer);
 }
 
 Result<fleet::SolveOptions> solve_options(const Parsed& parsed) {
@@ -86,14 +122,23 @@ Result<int> run_plan_fleet(const Parsed& parsed) {
   FleetAnswer answer;
   answer.fleet = TRY(read_fleets(parsed, catalog));
   const auto text = TRY(read_file(*demand_path));
-  const auto file = TRY(fleet::read_demand(text, shown(*demand_path), answer.fleet.fleet));
+  auto file = TRY(fleet::read_demand(text, shown(*demand_path), answer.fleet.fleet));
   answer.demand = file.demand;
   TRY_VOID(add_services(file, *demand_path, answer));
-  answer.plan = TRY(fleet::solve(answer.fleet.fleet, answer.demand, options));
-  answer.nodes = fleet::spread(answer.fleet, answer.plan);
-  if (parsed.flag("explain"))
+  answer.steady = file.steady();
+  if (answer.steady) {
+    answer.plan = TRY(fleet::solve(answer.fleet.fleet, answer.demand, options));
+    answer.nodes = fleet::spread(answer.fleet, answer.plan);
+  }
+  TRY_VOID(confirm(parsed, answer));
+  TRY_VOID(add_timed(file, options, answer));
+  if (answer.steady && parsed.flag("explain"))
     answer.explanation = TRY(fleet::explain(answer.fleet.fleet, answer.demand, answer.plan, options));
   TRY_VOID(write_files(parsed, answer));
+  if (const auto path = parsed.text("report")) {
+    TRY_VOID(write_file_atomically(*path, report::to_html(fleet_report(answer, "partita plan --fleet"))));
+    answer.written.push_back(*path);
+  }
   if (format == Format::table)
     TRY_VOID(print(draw_fleet_plan(output_look(parsed), answer)));
   else

@@ -74,6 +74,9 @@ constexpr Option kPlanOptions[] = {
     {"--output-dir", "DIR", "with --fleet: write a mig-parted file for each group of nodes there", "",
      Completes::folder},
     {"--work", "N", "with --fleet: search at most N nodes per quantity (2000); results repeat"},
+    {"--confirm", "RUNS",
+     "with --fleet: play the planned services in simulated time on unseen service times and arrivals"},
+    {"--report", "FILE", "with --fleet: write the plan as an HTML page with timelines there", "", Completes::file},
     {"--time-limit", "SECONDS", "with --fleet: stop searching then, and say so; results may differ from run to run"}};
 constexpr Option kApplyOptions[] = {kConfigFile, kSelectedConfig, kDemand, kModeOnly, kSkipReset,
                                     kHooksFile,  kAdopt,          kForce,  kNoWait};

@@ -60,7 +60,8 @@ class Reader {
 
   Result<DemandFile> read(const YamlPlace& root, const YamlNode& node) {
     constexpr std::array<std::string_view, 1> required{"version"};
-    constexpr std::array<std::string_view, 4> optional{"goal", "demand", "services", "points"};
+    constexpr std::array<std::string_view, 7> optional{"goal", "demand", "services", "points",
+                                                       "jobs", "batch",  "leases"};
     TRY_VOID(require_keys(root, node, required, optional));
     TRY_VOID(require_version(root, node, "v1"));
     DemandFile out;
@@ -68,11 +69,14 @@ class Reader {
     if (const auto* list = node.find("demand")) TRY_VOID(lines(root.at("demand"), *list, out));
     if (const auto* list = node.find("services")) TRY_VOID(services(root.at("services"), *list, out));
     if (const auto* points = node.find("points")) out.points = TRY(read_points_key(root.at("points"), *points));
-    if (out.demand.wants.empty() && out.services.empty())
-      return yaml_fail(root, node, "expected something under demand or services, found nothing");
-    if (!out.services.empty() && !out.points)
-      return yaml_fail(root, node,
-                       "services need points: say under points which table tells what an instance delivers");
+    if (const auto* list = node.find("jobs")) TRY_VOID(read_jobs(root.at("jobs"), *list, fleet_, out.batch));
+    if (const auto* batch = node.find("batch")) TRY_VOID(read_batch(root.at("batch"), *batch, out.batch));
+    if (const auto* list = node.find("leases")) out.leases = TRY(read_leases(root.at("leases"), *list, fleet_));
+    if (!out.steady() && out.batch.jobs.empty() && out.leases.empty())
+      return yaml_fail(root, node, "expected something under demand, services, jobs or leases, found nothing");
+    if (node.find("batch") != nullptr && out.batch.jobs.empty())
+      return yaml_fail(root.at("batch"), *node.find("batch"), "there are no jobs that it could be about");
+    if (!out.services.empty() && !out.points) out.points.emplace();
     return out;
   }
 
@@ -181,12 +185,11 @@ class Reader {
   }
 
   static Result<PointsFile> read_points_key(const YamlPlace& place, const YamlNode& node) {
-    constexpr std::array<std::string_view, 1> required{"table"};
-    constexpr std::array<std::string_view, 5> optional{"rule", "quantile", "variability", "time_margin",
-                                                       "without_suspect"};
-    TRY_VOID(require_keys(place, node, required, optional));
+    constexpr std::array<std::string_view, 6> optional{"table",       "rule",        "quantile",
+                                                       "variability", "time_margin", "without_suspect"};
+    TRY_VOID(require_keys(place, node, {}, optional));
     PointsFile out;
-    out.table = TRY(as_text(place.at("table"), *node.find("table")));
+    if (const auto* table = node.find("table")) out.table = TRY(as_text(place.at("table"), *table));
     if (const auto* rule = node.find("rule")) {
       const auto text = TRY(as_text(place.at("rule"), *rule));
       if (text != "queueing" && text != "saturated")

@@ -9,12 +9,14 @@
 //   services:
 //     - {model: bert, rate_per_s: 19, limit_ms: 6434, name: search}
 //   points:                       # what an instance delivers (services.h)
-//     table: parvagpu_a100_80gb_inference_profiles.csv   # of data/measured, or a file beside this one
+//     table: parvagpu_a100_80gb_inference_profiles.csv   # of data/measured, or a file beside this one; without one,
+//                                                        # points are predicted and models are workloads
 //     rule: queueing              # or saturated
 //     quantile: 0.99
 //     variability: 1
 //     time_margin: 1
 //     without_suspect: true
+//   jobs, batch, leases:          # what has times (timed_file.h)
 #pragma once
 
 #include <optional>
@@ -25,11 +27,12 @@
 #include "base/error.h"
 #include "fleet/fleet.h"
 #include "fleet/services.h"
+#include "fleet/timed_file.h"
 
 namespace partita::fleet {
 
 struct PointsFile {
-  std::string table;  // a file's name
+  std::string table;  // a file's name; "": points are predicted
   ServiceRule rule;
   bool without_suspect = false;
 };
@@ -38,6 +41,10 @@ struct DemandFile {
   Demand demand;  // counts; services come after them once points are there
   std::vector<Service> services;
   std::optional<PointsFile> points;
+  BatchFile batch;
+  std::vector<TimedLease> leases;
+
+  bool steady() const { return !demand.wants.empty() || !services.empty(); }  // something that has no times
 };
 
 // `invalid` names file, line and key. A profile that no board of the fleet has is `not_found` with the nearest names; a

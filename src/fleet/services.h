@@ -21,6 +21,7 @@ struct ServicePoint {
   int processes = 1;
   double per_s = 0;       // items per second of the whole instance, always busy
   double latency_ms = 0;  // of one batch
+  double sigma = 0;       // of its logarithm: how uncertain a predicted time is; 0: measured
 };
 
 struct Service {
@@ -47,6 +48,10 @@ struct ServiceRule {
   bool operator==(const ServiceRule&) const = default;
 };
 
+// How much longer than its point says a batch may take: the margin, and for predicted times so much that 99.5 % of what
+// they may really be lies below. Queueing plans with this.
+double longest_factor(const ServiceRule& rule, double sigma);
+
 // What one instance of a size takes.
 struct ServiceChoice {
   std::string board;  // "": any
@@ -55,6 +60,7 @@ struct ServiceChoice {
   int processes = 1;
   double rate_per_s = 0;
   double latency_ms = 0;  // of one batch
+  double sigma = 0;       // as the point's
 };
 
 // Per (board, size) the best point, ascending. `not_found` when the model has no points (with the nearest names);
