@@ -20,6 +20,16 @@ def run(partita: str, root: str, *arguments: str):
     return subprocess.run([partita, *arguments], env=environment, capture_output=True, text=True, timeout=120)
 
 
+def held(partita: str, walk: str, pynvml: str) -> bool:
+    """A process that holds a GPU finds itself there."""
+    with tempfile.TemporaryDirectory() as root:
+        run(partita, root, "emulate", "start", "dgx-h100")
+        walked = run(partita, root, "emulate", "hold", "1", "--memory", "2GiB", "--", sys.executable, walk, pynvml, "1")
+        run(partita, root, "emulate", "stop", "dgx-h100")
+    print(f"dgx-h100, GPU 1 held: {walked.stdout.strip()} {walked.stderr.strip()}")
+    return walked.returncode == 0
+
+
 def main() -> int:
     partita, source, folder = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), pathlib.Path(sys.argv[3]).resolve()
     sys.path.insert(0, str(source / "tests/abi"))
@@ -27,11 +37,11 @@ def main() -> int:
 
     pynvml = fetch.wheel_file("nvidia-ml-py", VERSION, "pynvml.py", folder)
     kinds = sorted(path.stem for path in (source / "data/nodes").glob("*.yaml"))
-    failed = 0
+    walk = str(source / "tests/clients/nvidia_ml_py/walk.py")
+    failed = 0 if held(partita, walk, str(pynvml.parent)) else 1
     for kind in kinds:
         with tempfile.TemporaryDirectory() as root:
-            walked = run(partita, root, "emulate", kind, "--", sys.executable,
-                         str(source / "tests/clients/nvidia_ml_py/walk.py"), str(pynvml.parent))
+            walked = run(partita, root, "emulate", kind, "--", sys.executable, walk, str(pynvml.parent))
             run(partita, root, "emulate", "stop", kind)
         try:
             result = json.loads(walked.stdout)

@@ -1,7 +1,7 @@
 """Runs on an emulated node: calls every nvmlDevice* function of pynvml on a GPU and on a MIG device, and looks at what the
 getters say together. Prints one JSON line; whatever is wrong is in its "wrong".
 
-usage: walk.py FOLDER_OF_PYNVML
+usage: walk.py FOLDER_OF_PYNVML [HELD]   HELD: the GPU that this process holds with 2 GiB, and then only that is looked at
 """
 import ctypes
 import inspect
@@ -132,9 +132,24 @@ def look_at_mig(walk: Walk, index: int, gpu):
     n.nvmlGpuInstanceDestroy(gi)
 
 
+def look_at_held(walk: Walk, index: int):
+    gpu = n.nvmlDeviceGetHandleByIndex(index)
+    own = [p for p in n.nvmlDeviceGetComputeRunningProcesses(gpu) if p.pid == os.getpid()]
+    walk.expect(len(own) == 1 and own[0].usedGpuMemory == 2 << 30, "this process is not in the list with its memory")
+    walk.expect(n.nvmlDeviceGetMemoryInfo(gpu).used == 2 << 30, "memory in use is not what is held")
+    walk.expect(n.nvmlDeviceGetCurrentClocksEventReasons(gpu) & n.nvmlClocksEventReasonGpuIdle == 0, "called idle")
+    idle = n.nvmlDeviceGetHandleByIndex(index + 1)
+    walk.expect(n.nvmlDeviceGetClockInfo(gpu, n.NVML_CLOCK_SM) > n.nvmlDeviceGetClockInfo(idle, n.NVML_CLOCK_SM), "clocks")
+    walk.expect(n.nvmlDeviceGetComputeRunningProcesses(idle) == [], "a neighbour has its process")
+
+
 def main() -> int:
     n.nvmlInit()
     walk = Walk()
+    if len(sys.argv) > 2:
+        look_at_held(walk, int(sys.argv[2]))
+        print(json.dumps({"wrong": walk.wrong}))
+        return 1 if walk.wrong else 0
     count = n.nvmlDeviceGetCount()
     for index in range(count):
         gpu = n.nvmlDeviceGetHandleByIndex(index)
