@@ -79,7 +79,7 @@ Result<NodeView> enter_node(const fs::path& folder) {
   else
     view.absent.push_back(kPci);
   if (::umount2(kScratch.c_str(), MNT_DETACH) != 0) return cannot_show("uncover", kScratch, errno);
-  TRY_VOID(bind(root / "proc/driver", kScratch, BindAs::read_only));
+  TRY_VOID(bind(root / "proc/driver", kScratch));  // root may write capabilities, as on a real node
   TRY_VOID(show_devices(root, spec, view.devices_closed ? BindAs::closed : BindAs::is));
   return view;
 }
