@@ -31,6 +31,17 @@ int terminate_early(const char* what, const Gpu& gpu, int answer) {
   return exit_status_of(answer);
 }
 
+// Without persistence mode, what was set may be gone when nobody looks any more.
+void warn_of_persistence(const Gpu& gpu) {
+  if (ask<"nvmlDeviceGetPersistenceMode", unsigned>(gpu.device).value_or(1) != 0) return;
+  std::printf(
+      "\nWarning: persistence mode is disabled on device %s. See the Known Issues section of the nvidia-smi(1) man "
+      "page "
+      "for more information. Run with [--help | -h] switch to get more information on how to enable persistence "
+      "mode.\n",
+      gpu.bus_id.c_str());
+}
+
 void tell_pending(const Gpu& gpu, bool enabled, int activation) {
   const char* id = gpu.bus_id.c_str();
   std::printf("Warning: MIG mode is in pending %s state for GPU %s:%s\n", enabled ? "enable" : "disable", id,
@@ -90,6 +101,7 @@ int run_mig_mode(const Arguments& arguments) {
                    activation != driver::kNvmlSuccess ? activation : static_cast<int>(driver::kNvmlNotSupported));
     else
       std::printf("%s MIG Mode for GPU %s\n", *enabled ? "Enabled" : "Disabled", gpu.bus_id.c_str());
+    warn_of_persistence(gpu);
   }
   std::puts("All done.");
   return exit_status_of(chosen->answer);
