@@ -36,10 +36,12 @@ def install(facts: dict, source: pathlib.Path, folder: pathlib.Path) -> str:
     for program in facts.get("build_go", []):
         if why := run(["go", "build", "-o", f"{folder}/", "."], source / program):
             return why
+    if "build_cargo" in facts:  # in a copy, for cargo writes beside the sources
+        shutil.copytree(source, folder / "source")
     for program in facts.get("build_cargo", []):
-        if why := run(["cargo", "build", "--locked", "--release", "--bin", program, "--target-dir", f"{folder}/target"], source):
+        if why := run(["cargo", "build", "--release", "--bin", program], folder / "source"):
             return why
-        shutil.copy(folder / "target/release" / program, folder)
+        shutil.copy(folder / "source/target/release" / program, folder)
     return ""
 
 
