@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -128,6 +129,18 @@ void gpu_not_supported(benchmark::State& state) {
 }
 BENCHMARK(gpu_not_supported);
 
+void mig_device_by_index(benchmark::State& state) {
+  const Client client;
+  client.call("nvmlInit_v2");
+  make_devices(client);
+  Handle gpu = nullptr, mig = nullptr;
+  client.find<int(unsigned, Handle*)>("nvmlDeviceGetHandleByIndex_v2")(0, &gpu);
+  auto* get = client.find<int(Handle, unsigned, Handle*)>("nvmlDeviceGetMigDeviceHandleByIndex");
+  for (auto _ : state) benchmark::DoNotOptimize(get(gpu, 3, &mig));
+  client.call("nvmlShutdown");
+}
+BENCHMARK(mig_device_by_index);
+
 void mig_device_memory(benchmark::State& state) {
   const Client client;
   client.call("nvmlInit_v2");
@@ -149,6 +162,21 @@ void mig_device_uuid(benchmark::State& state) {
   client.call("nvmlShutdown");
 }
 BENCHMARK(mig_device_uuid);
+
+// Whether its process still lives is looked up in /proc each time.
+void gpu_memory_when_held(benchmark::State& state) {
+  const Client client;
+  client.call("nvmlInit_v2");
+  Handle gpu = nullptr;
+  client.find<int(unsigned, Handle*)>("nvmlDeviceGetHandleByIndex_v2")(0, &gpu);
+  Engine engine = std::move(*Engine::open(client.folder.path()));
+  if (engine.hold(0, {}, {}, ::getpid(), 1 << 20) != kSuccess) state.SkipWithError("refused");
+  auto* get = client.find<int(Handle, MemoryInfo*)>("nvmlDeviceGetMemoryInfo");
+  MemoryInfo info{};
+  for (auto _ : state) benchmark::DoNotOptimize(get(gpu, &info));
+  client.call("nvmlShutdown");
+}
+BENCHMARK(gpu_memory_when_held);
 
 // A GPU instance with its compute instance, made and destroyed: four commits.
 void create_and_destroy(benchmark::State& state) {
@@ -232,8 +260,15 @@ void read_while_cut(benchmark::State& state) {
   auto* get = client.find<int(Handle, unsigned, Handle*)>("nvmlDeviceGetGpuInstanceById");
   auto* retries = client.find<unsigned long long()>("partita_emulator_reader_retries");
   const auto before = retries();
+  auto last = before, most = before - before;
   Handle gi = nullptr;
-  for (auto _ : state) benchmark::DoNotOptimize(get(gpu, 2, &gi));
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(get(gpu, 2, &gi));
+    const auto now = retries();
+    most = std::max(most, now - last);
+    last = now;
+  }
+  state.counters["most_retries_of_a_call"] = static_cast<double>(most);
   state.counters["retries_per_call"] =
       static_cast<double>(retries() - before) / static_cast<double>(state.iterations());
   ::kill(writer, SIGKILL);

@@ -18,8 +18,6 @@ std::uint64_t next_boot_id(std::uint64_t last) {
   return id;
 }
 
-constexpr unsigned kXidOffTheBus = 79;
-
 void drop_instances(GpuRecord& record) { record.instance_count = 0; }
 
 // Memory that a device has and what its holders take of it. 0: not known.
@@ -172,7 +170,6 @@ NvmlReturn Engine::set_condition(int gpu, Condition condition) {
   Turn turn(*impl_);
   if (!turn) return impl_->why_no_turn();
   turn.set_condition(gpu, condition);
-  if (turn.gpu(gpu).lost != 0) turn.add_event(kXidEvent, gpu, -1, -1, kXidOffTheBus);
   turn.commit(false);
   return kSuccess;
 }

@@ -50,6 +50,8 @@ void Turn::set_condition(int index, Condition condition) {
   GpuRecord& record = gpu(index);
   record.lost = condition == Condition::lost ? 1 : condition == Condition::off_bus ? 2 : 0;
   record.reset_required = condition == Condition::reset_required ? 1 : 0;
+  constexpr std::uint64_t kOffTheBus = 79;  // Xid
+  if (record.lost != 0) add_event(kXidEvent, index, -1, -1, kOffTheBus);
 }
 
 NvmlReturn Turn::refuse(NvmlReturn answer) {

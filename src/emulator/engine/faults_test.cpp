@@ -99,6 +99,7 @@ TEST_F(DriverFaults, RaiseXidsAndBreakGpus) {
   EXPECT_EQ(event->data, 31U);
   EXPECT_EQ(event->gpu, 1);
   EXPECT_EQ(event->time, clock_.time);
+  EXPECT_EQ(engine_->event(next + 1)->data, 79U) << "who is lost fell off the bus";
 }
 
 TEST_F(DriverFaults, CannotBeAnything) {

@@ -38,6 +38,18 @@ void load_words(const char* slot, std::uint64_t* words, std::size_t begin, std::
   for (std::size_t at = begin; at < end; at += 8) words[at / 8] = load_word(slot + 8 + at);
 }
 
+// An instance's record as far as it means anything: to its last compute instance.
+constexpr std::size_t kComputeBegin = offsetof(InstanceRecord, compute), kComputeCountWord = 1;
+static_assert(offsetof(InstanceRecord, compute_count) == 8 * kComputeCountWord && kComputeBegin % 8 == 0);
+void load_instance(const char* slot, std::uint64_t* words, std::size_t begin) {
+  const auto load = [&](std::size_t from, std::size_t to) {
+    for (std::size_t at = from; at < to; at += 8) words[at / 8] = load_word(slot + 8 + begin + at);
+  };
+  load(0, kComputeBegin);
+  const std::size_t count = std::min<std::size_t>(words[kComputeCountWord] & 0xff, kMaxComputeInstances);
+  load(kComputeBegin, kComputeBegin + count * sizeof(ComputeRecord));
+}
+
 void bound_counts(GpuRecord& record) {
   record.instance_count = std::min<std::uint8_t>(record.instance_count, kMaxLiveGpuInstances);
   record.holder_count = std::min<std::uint16_t>(record.holder_count, kMaxHolders);
@@ -79,7 +91,10 @@ void StateFile::read_gpu(int gpu, GpuRecord& record) const {
     words[0] = load_word(at + 8);
     const GpuHead head = head_of(words[0]);
     const UsedParts used = used_parts(head.instance_count, head.holder_count);
-    load_words(at, words, kGpuHeadBytes, used.instances_end);
+    load_words(at, words, kGpuHeadBytes, kInstancesBegin);
+    for (std::size_t begin = kInstancesBegin; begin < used.instances_end; begin += sizeof(InstanceRecord)) {
+      load_instance(at, words + begin / 8, begin);
+    }
     load_words(at, words, used.holders_begin, used.holders_end);
   });
   bound_counts(record);
@@ -100,7 +115,7 @@ bool StateFile::read_instance(int gpu, int id, InstanceRecord& instance) const {
       const std::uint64_t first = load_word(at + 8 + begin);
       if (static_cast<int>(first >> kInstanceIdShift & 0xff) != id) continue;
       found = true;
-      for (std::size_t i = 0; i < sizeof(InstanceRecord); i += 8) words[i / 8] = load_word(at + 8 + begin + i);
+      load_instance(at, words, begin);
     }
   });
   instance.compute_count = std::min<std::uint8_t>(instance.compute_count, kMaxComputeInstances);
