@@ -26,6 +26,9 @@ struct Context {
   std::vector<RefusedPlace> refused;  // destroys answered IN_USE in this operation
   std::vector<LeasedPlace> leased;
   api::Measures measures{};  // of what was done so far
+  // What others made in the way of an open operation stays theirs, and the rest of the old layout comes back: where
+  // leases wait for the GPU. Else the operation stays open until an apply with --force.
+  bool beside_others = false;
 };
 
 // The node as the driver tells it, with pins. Marks that no live instance bears out are dropped from the ledger.

@@ -69,6 +69,50 @@ TEST(Daemon, SettlesEachOperationThatTheJournalHas) {
   EXPECT_EQ(world.draw(0), "on 3g.20gb@4");
 }
 
+// Others made something where the old layout and the new one have their own: theirs stays, the rest comes back.
+TEST(Daemon, SettlesBesideWhatOthersMadeMeanwhile) {
+  LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}]\n");
+  world.must_apply(world.exactly({{0, {}}}));
+  world.make_foreign(0, "3g.20gb@4");
+  const layout::Gpu gpu = world.state().gpus.at(0);
+  const auto layout = [&](const std::vector<std::string>& names) {
+    std::vector<layout::GpuInstance> instances;
+    for (const std::string& name : names) instances.push_back(world.instance(*gpu.board, name));
+    return record_of(*gpu.board, true, instances);
+  };
+  Operation operation;
+  operation.epoch = read_epoch(world.options.driver.device_root);
+  operation.pid = ::getpid();
+  operation.command = "partita apply";
+  operation.gpus = {{gpu.uuid, layout({"2g.10gb@0", "2g.10gb@4"}), layout({"7g.40gb@0"})}};
+  Ledger ledger = value(Ledger::open(ledger_file(world.options), Database::Access::write));
+  value(ledger.begin(operation, world.clock.time));
+  auto daemon = world.open_daemon();
+  EXPECT_THAT(value(daemon->status()).notes, IsEmpty());
+  EXPECT_THAT(value(ledger.open_operations()), IsEmpty());
+  EXPECT_EQ(world.draw(0), "on 2g.10gb@0 3g.20gb@4*");
+}
+
+// What is made again for a lease is nobody else's, not for a moment.
+TEST(Daemon, WhatComesBackIsItsLeases) {
+  LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}]\n");
+  world.must_apply(world.exactly({{0, {}}}));
+  auto daemon = world.open_daemon();
+  value(daemon->lease(world.ask("4g.20gb", "c")));
+  value(daemon->lease(world.ask("3g.20gb", "a")));
+  world.fault("nvmlDeviceCreateGpuInstanceWithPlacement", 999, 1000);
+  api::Requirement other;
+  other.profile = "2g.10gb";
+  EXPECT_FALSE(daemon->resize(world.change("a"), other));
+  EXPECT_EQ(value(daemon->lease(world.ask("3g.20gb", "b"))).at(0).state, api::LeaseState::waiting);
+  value(emulator::clear_faults(world.emulated.name));
+  for (int i = 0; i < 100 && !value(daemon->status()).notes.empty(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_THAT(value(daemon->status()).notes, IsEmpty());
+  EXPECT_EQ(value(daemon->leases({{}, "a", "", true, 0, 0})).at(0).state, api::LeaseState::active);
+  EXPECT_EQ(value(daemon->leases({{}, "b", "", true, 0, 0})).at(0).state, api::LeaseState::waiting);
+}
+
 // An apply that could not be rolled back: nothing is granted in the middle of it, and it is closed once that can be.
 TEST(Daemon, NothingIsGrantedInTheMiddleOfAnApply) {
   LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}]\n");

@@ -29,7 +29,9 @@ Keeper::Keeper(const Parts& parts, lease::Policy policy, bool queues)
                {},
                {}},
       handover_(parts.driver, parts.options),
-      leases_(parts.ledger) {}
+      leases_(parts.ledger) {
+  context_.beside_others = queues;
+}
 
 Result<void> Keeper::serve(std::span<LeaseCall* const> calls, bool tick) {
   auto done = serve_once(calls, tick);

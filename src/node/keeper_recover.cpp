@@ -43,6 +43,7 @@ Result<Recovered> Keeper::open(Progress& progress) {
   context_.refused.clear();
   Context shown{parts_.driver, parts_.ledger, parts_.clock, parts_.options, context_.epoch, progress,
                 false,         false,         {},           context_.leased};
+  shown.beside_others = queues_;
   Recovered recovered = TRY(recover(shown));
   unfinished_.clear();
   for (const Unfinished& left : recovered.unfinished) unfinished_.insert_or_assign(left.gpu, left.error);
@@ -217,10 +218,12 @@ Result<void> Keeper::recut_settled(const std::map<std::string, Error>& were_unfi
     if (!record.place || record.place->whole_gpu || !were_unfinished.contains(record.place->gpu)) continue;
     const layout::Gpu* const there = gpu(record.place->gpu);
     if (there == nullptr || there->fault || unfinished_.contains(there->uuid)) continue;
-    if (!holds_partition(record.lease.state) || record.lease.state == State::releasing || !gone(record)) continue;
-    record.lease.state = State::cutting;
+    if (!holds_partition(record.lease.state) || record.lease.state == State::releasing) continue;
+    const bool missing = gone(record).has_value();
+    if (!missing && record.lease.state != State::cutting) continue;
+    record.lease.state = missing ? State::cutting : State::granting;  // from here on pinned, before anyone has a turn
     changed(record);
-    lost.push_back(id);
+    if (missing) lost.push_back(id);
   }
   return lost.empty() ? Result<void>() : cut_again(lost);
 }

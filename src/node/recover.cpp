@@ -137,6 +137,47 @@ Result<void> keep_direction(Context& context, const Operation& operation) {
   return {};
 }
 
+bool is_foreign(const layout::GpuInstance& instance) {
+  return std::ranges::any_of(instance.pins, [](const auto& pin) { return pin.reason == layout::Pin::Reason::foreign; });
+}
+
+// Has `made`, which is not ours, taken the room of `one`?
+bool gives_way(const catalog::Board& board, const InstanceRecord& one, const layout::GpuInstance& made) {
+  const auto index = profile_index(board, one.profile);
+  if (!index) return false;
+  const int size = board.profiles[static_cast<std::size_t>(*index)].placement_size;
+  const layout::Placement& there = made.placement;
+  const bool overlap = one.start < there.start + there.size && there.start < one.start + size;
+  return overlap && !(one.foreign && *index == made.profile && one.start == there.start);
+}
+
+// The operation with as much of its old layout as there is room for beside what others made since; nullopt: nobody took
+// any of it.
+std::optional<Operation> beside_others(Operation operation, const layout::NodeState& state) {
+  bool less = false;
+  for (OperationGpu& gpu : operation.gpus) {
+    const auto live = std::ranges::find(state.gpus, gpu.gpu, &layout::Gpu::uuid);
+    auto& old = gpu.old_layout.instances;
+    if (live == state.gpus.end() || live->fault || !live->board || !old) continue;
+    for (const layout::GpuInstance& made : live->instances) {
+      if (!is_foreign(made)) continue;
+      less |= std::erase_if(*old, [&](const InstanceRecord& one) { return gives_way(*live->board, one, made); }) > 0;
+      if (std::ranges::find(*old, made.placement.start, &InstanceRecord::start) == old->end())
+        old->push_back(instance_record(*live->board, made));
+    }
+  }
+  return less ? std::optional(std::move(operation)) : std::nullopt;
+}
+
+// Neither way is open because of others: what they took stays theirs, the rest comes back.
+Result<std::vector<Unfinished>> settle_beside_others(Context& context, const Operation& operation, const Error& why) {
+  auto less = beside_others(operation, TRY(read_node(context)));
+  if (!less) return std::unexpected(why);
+  less->forward = false;
+  TRY_VOID(context.ledger.replan(*less, {}));
+  return settle(context, *less, false);
+}
+
 // The way it was going, else the other one.
 Result<Settled> settle_either_way(Context& context, const Operation& operation) {
   auto first = settle(context, operation, operation.forward);
@@ -144,8 +185,11 @@ Result<Settled> settle_either_way(Context& context, const Operation& operation) 
   // It may have gone some steps that way: what the journal says now counts.
   for (Operation& again : TRY(context.ledger.open_operations())) {
     if (again.id != operation.id) continue;
-    auto second = settle(context, std::move(again), !operation.forward);
+    auto second = settle(context, again, !operation.forward);
     if (second) return Settled{!operation.forward, std::move(*second)};
+    const bool driver_failed = first.error().code == ErrorCode::driver || second.error().code == ErrorCode::driver;
+    if (context.beside_others && !driver_failed)
+      if (auto third = settle_beside_others(context, again, second.error())) return Settled{false, std::move(*third)};
     TRY_VOID(keep_direction(context, operation));
     Settled none;
     const Error error = both(first.error(), second.error(), operation.forward);
