@@ -92,14 +92,15 @@ Result<void> take(Arguments& into, const Flag& flag, const std::optional<std::st
     return {};
   }
   const std::string_view name = flag.long_name;
-  if (name == "--id") into.gpus = list_of(*value);
+  const std::string text = value.value_or("");  // flags with a value always have one here
+  if (name == "--id") into.gpus = list_of(text);
   if (name == "--xml-format") into.xml = true;
-  if (name == "--display") into.sections = list_of(*value);
-  if (name == "--filename") into.file = *value;
+  if (name == "--display") into.sections = list_of(text);
+  if (name == "--filename") into.file = text;
   if (name == "--default-compute-instance") into.default_compute = true;
-  if (name == "--format") return take_format(into, *value);
-  if (name == "--gpu-instance-id") into.gpu_instances = TRY(numbers_of("-gi", *value));
-  if (name == "--compute-instance-id") into.compute_instances = TRY(numbers_of("-ci", *value));
+  if (name == "--format") return take_format(into, text);
+  if (name == "--gpu-instance-id") into.gpu_instances = TRY(numbers_of("-gi", text));
+  if (name == "--compute-instance-id") into.compute_instances = TRY(numbers_of("-ci", text));
   return {};
 }
 
