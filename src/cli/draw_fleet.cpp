@@ -180,10 +180,12 @@ std::string draw_services(const FleetAnswer& answer) {
         answer.predicted ? "; times are predicted, and planned with the longest of 99.5 % of what they may be" : "");
   else if (answer.rule)
     out += "services: a batch takes less than 0.45 of its limit, no queueing\n";
-  for (const auto& each : answer.confirmed)
+  for (const auto& each : answer.confirmed) {
     out += fmt::format(
-        "simulated: {} meets its limit in {} of {} runs; {:.2f} % of requests are late, {:.2f} % in the worst run\n",
+        "simulated: {} meets its limit in {} of {} runs, {:.2f} % of requests late, {:.2f} % in the worst run",
         printable(each.name), each.met, each.runs, 100 * each.late_share, 100 * each.worst_share);
+    out += each.met_share() >= 0.99 ? "\n" : ": the promise is NOT confirmed, plan with a larger time_margin\n";
+  }
   return out;
 }
 

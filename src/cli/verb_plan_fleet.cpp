@@ -70,13 +70,15 @@ Result<void> add_timed(fleet::DemandFile& file, const fleet::SolveOptions& optio
   return {};
 }
 
+// Only the rule queueing promises a latency.
 Result<void> confirm(const Parsed& parsed, FleetAnswer& answer) {
-  const auto runs = TRY(parsed.number("confirm", 1, 100'000));
-  if (!runs) return {};
-  if (!answer.rule || answer.rule->kind != fleet::ServiceRule::Kind::queueing)
+  constexpr int kRuns = 100;
+  const auto runs = TRY(parsed.number("confirm", 0, 100'000));
+  const bool promised = answer.rule && answer.rule->kind == fleet::ServiceRule::Kind::queueing;
+  if (runs && !promised)
     return fail(ErrorCode::invalid,
                 "option --confirm needs services with the rule queueing: nothing else promises a latency");
-  return confirm_services(static_cast<int>(*runs), answer);
+  return promised && runs.value_or(kRuns) > 0 ? confirm_services(runs.value_or(kRuns), answer) : Result<void>{};
 }
 
 Result<fleet::SolveOptions> solve_options(const Parsed& parsed) {

@@ -75,7 +75,7 @@ constexpr Option kPlanOptions[] = {
      Completes::folder},
     {"--work", "N", "with --fleet: search at most N nodes per quantity (2000); results repeat"},
     {"--confirm", "RUNS",
-     "with --fleet: play the planned services in simulated time on unseen service times and arrivals"},
+     "with --fleet: how often planned services are played on unseen service times and arrivals (100; 0: not at all)"},
     {"--report", "FILE", "with --fleet: write the plan as an HTML page with timelines there", "", Completes::file},
     {"--time-limit", "SECONDS", "with --fleet: stop searching then, and say so; results may differ from run to run"}};
 constexpr Option kApplyOptions[] = {kConfigFile, kSelectedConfig, kDemand, kModeOnly, kSkipReset,

@@ -89,24 +89,37 @@ class StopHandler final : public CbcEventHandler {
   const std::function<bool()>* stop_;
 };
 
-void equip(CbcModel& model) {
+// Few columns and whole numbers alone: such programs are nearly solved by their relaxation, and setting up everything
+// would take longer than the search.
+bool light(const IntegerProgram& program) {
+  constexpr std::size_t kFew = 600;
+  const auto whole_number = [](const IntegerProgram::Term& term) { return term.value == std::round(term.value); };
+  return program.columns.size() <= kFew && std::ranges::all_of(program.rows, [&](const IntegerProgram::Row& row) {
+           return std::ranges::all_of(row.terms, whole_number);
+         });
+}
+
+void equip(CbcModel& model, bool light) {
+  CglGomory gomory;
+  gomory.setLimit(300);
+  model.addCutGenerator(&gomory, -1, "gomory");
+  CbcRounding simple(model);
+  CbcHeuristicDiveCoefficient dive(model);
+  model.addHeuristic(&simple);
+  model.addHeuristic(&dive);
+  model.setMaximumCutPassesAtRoot(light ? 3 : 20);
+  model.setMaximumCutPasses(2);
+  if (light) return;
   CglProbing probing;
   probing.setMaxPass(1);
   probing.setRowCuts(3);
-  CglGomory gomory;
-  gomory.setLimit(300);
   CglKnapsackCover knapsack;
   CglMixedIntegerRounding2 rounding;
   model.addCutGenerator(&probing, -1, "probing");
-  model.addCutGenerator(&gomory, -1, "gomory");
   model.addCutGenerator(&knapsack, -1, "knapsack");
   model.addCutGenerator(&rounding, -1, "rounding");
-  CbcRounding simple(model);
-  CbcHeuristicDiveCoefficient dive(model);
   CbcHeuristicRINS neighbours(model);
   neighbours.setHowOften(50);
-  model.addHeuristic(&simple);
-  model.addHeuristic(&dive);
   model.addHeuristic(&neighbours);
 }
 
@@ -173,15 +186,13 @@ IntegerSolution solve(const IntegerProgram& program, const WorkLimits& limits, d
   model.setAllowableGap(1e-9);
   model.setAllowableFractionGap(0);
   model.setPrintFrequency(0);
-  model.setMaximumCutPassesAtRoot(20);
-  model.setMaximumCutPasses(2);
   if (grain > 0) model.setCutoffIncrement(grain * (1 - 1e-4));
   if (!start.empty()) model.setBestSolution(out.values.data(), static_cast<int>(n), out.objective, true);
   if (limits.stop) {
     StopHandler handler(&limits.stop);
     model.passInEventHandler(&handler);
   }
-  equip(model);
+  equip(model, light(program));
   model.branchAndBound();
   out.nodes = model.getNodeCount();
   out.stopped = limits.stop && model.status() == 5;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kShare = 0.9 / 2;
 constexpr double kSigmas = 2.576;  // 99.5 % of a normal distribution lie below
-constexpr double kSpare = 0.75;
+constexpr double kSurge = 1.05;    // near its limit a queue is very sensitive: the promise holds for so much more
 
 double saturated_limit(double limit_ms) { return 0.9 * std::trunc(limit_ms) / 2; }
 
@@ -23,9 +23,7 @@ double saturated_limit(double limit_ms) { return 0.9 * std::trunc(limit_ms) / 2;
 double rate_within(const ServicePoint& point, double limit_ms, const ServiceRule& rule) {
   if (rule.kind == ServiceRule::Kind::saturated) return point.latency_ms < saturated_limit(limit_ms) ? point.per_s : 0;
   const double service_ms = point.latency_ms * longest_factor(rule, point.sigma);
-  // Less late ones than are allowed: what comes by chance in an hour is then still within the promise.
-  const double quantile = 1 - (kSpare * (1 - rule.quantile));
-  return point.processes * highest_rate({service_ms, point.batch, limit_ms, quantile, rule.variability});
+  return point.processes * highest_rate({service_ms, point.batch, limit_ms, rule.quantile, rule.variability}) / kSurge;
 }
 
 // No rate is above this one: what a point takes when always busy.

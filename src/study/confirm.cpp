@@ -10,7 +10,8 @@ namespace partita::study {
 
 namespace {
 
-constexpr double kWarmup = 0.05;  // of a run
+constexpr double kWarmup = 0.05;   // of a run
+constexpr double kBatches = 1000;  // full ones, at least, of each kind of process
 
 // Groups of requests that come at once; on average (variability + 1) / 2 in each.
 Arrivals arrivals(double rate_per_s, double variability, double until_s, Random& random) {
@@ -45,7 +46,8 @@ Result<RunResult> play(const ConfirmService& service, const ConfirmOptions& opti
     // Processes are alike: one that is watched longer tells as much as many.
     Scenario scenario;
     scenario.seed = seed + (0x9e3779b97f4a7c15ULL * (i + 1));
-    scenario.duration_s = std::max(1.0, weight * static_cast<double>(options.requests)) / part.rate_per_s;
+    scenario.duration_s =
+        std::max(kBatches * part.batch, weight * static_cast<double>(options.requests)) / part.rate_per_s;
     scenario.warmup_s = kWarmup * scenario.duration_s;
     scenario.servers.push_back({.name = "process"});
     Tenant tenant;

@@ -41,7 +41,7 @@ struct Confirmed {
 
 struct ConfirmOptions {
   int runs = 100;
-  std::int64_t requests = 40'000;  // per service and run, about
+  std::int64_t requests = 20'000;  // per service and run, about; where batches are large, more
   std::uint64_t seed = 0x70617274;
 };
 
