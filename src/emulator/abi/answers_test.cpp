@@ -46,13 +46,13 @@ NodeSpec two_kinds() {
 
 class Answers : public testing::Test {
  protected:
-  explicit Answers(NodeSpec spec = two_kinds()) {
+  explicit Answers(const NodeSpec& spec = two_kinds()) {
     EXPECT_TRUE(Engine::create(folder_.path(), spec));
     ::setenv("PARTITA_EMULATED_NODE", folder_.path().c_str(), 1);
     EXPECT_EQ(NVML(nvmlInit_v2)(), kSuccess);
     engine_.emplace(std::move(*Engine::open(folder_.path())));
   }
-  ~Answers() { NVML(nvmlShutdown)(); }
+  ~Answers() override { NVML(nvmlShutdown)(); }
 
   static nvmlDevice_t gpu(unsigned index) {
     nvmlDevice_t device = nullptr;

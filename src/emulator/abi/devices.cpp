@@ -55,7 +55,8 @@ Return handle_by_pci(const char* function, const char* bus_id, nvmlDevice_t* dev
 // The first compute instance that `matches`, over all GPUs, as a MIG device.
 template <class Matches>
 Return first_mig_device(const Engine& engine, nvmlDevice_t* device, Matches matches) {
-  GpuRecord record;
+  GpuSnapshot room;
+  GpuRecord& record = room.record;
   for (int gpu = 0; has_gpu(engine, gpu); ++gpu) {
     engine.snapshot(gpu, record);
     for (std::size_t i = 0; i < record.instance_count; ++i) {

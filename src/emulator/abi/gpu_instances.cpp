@@ -164,7 +164,8 @@ NVML_EXPORT nvmlDeviceGetGpuInstances(nvmlDevice_t device, unsigned profile_id, 
     if (instances == nullptr || count == nullptr) return kInvalidArgument;
     const ProfileSpec* profile = profile_by_id(target.spec, profile_id);
     if (profile == nullptr) return kInvalidArgument;
-    GpuRecord record;
+    GpuSnapshot room;
+    GpuRecord& record = room.record;
     target.engine.snapshot(target.handle.gpu, record);
     *count = 0;
     for (std::size_t i = 0; i < record.instance_count; ++i) {
@@ -179,7 +180,8 @@ NVML_EXPORT nvmlDeviceGetGpuInstances(nvmlDevice_t device, unsigned profile_id, 
 NVML_EXPORT nvmlDeviceGetGpuInstanceById(nvmlDevice_t device, unsigned id, nvmlGpuInstance_t* instance) {
   return on_mig_gpu(__func__, device, [&](const Target& target) -> Return {
     if (instance == nullptr || id >= kMaxGpuInstances) return kInvalidArgument;
-    GpuRecord record;
+    GpuSnapshot room;
+    GpuRecord& record = room.record;
     target.engine.snapshot(target.handle.gpu, record);
     const InstanceRecord* gi = record.instance(static_cast<int>(id));
     if (gi == nullptr) return kNotFound;

@@ -1,5 +1,6 @@
 // What a device is: names, numbers, architecture, firmware.
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include "emulator/abi/guard.h"
@@ -54,11 +55,19 @@ NVML_EXPORT nvmlDeviceGetName(nvmlDevice_t device, char* name, unsigned length) 
   });
 }
 
+// Drivers before R470 name a MIG device by its GPU and its ids.
+constexpr int kNewMigNames = 470;
+
 NVML_EXPORT nvmlDeviceGetUUID(nvmlDevice_t device, char* uuid, unsigned length) {
   return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
     if (!target.is_mig()) return copy_text(target.spec.uuid, uuid, length);
     Instances found;
     if (!find_instances(target.engine, target.handle, found)) return kNotFound;
+    if (std::atoi(target.engine.spec().driver_version.c_str()) < kNewMigNames) {
+      return copy_text("MIG-" + target.spec.uuid + '/' + std::to_string(found.gpu_instance->id) + '/' +
+                           std::to_string(found.compute->id),
+                       uuid, length);
+    }
     return copy_text("MIG-" + to_text(found.compute->uuid), uuid, length);
   });
 }
@@ -66,7 +75,8 @@ NVML_EXPORT nvmlDeviceGetUUID(nvmlDevice_t device, char* uuid, unsigned length) 
 NVML_EXPORT nvmlDeviceGetIndex(nvmlDevice_t device, unsigned* index) {
   return on_device(__func__, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
     if (!target.is_mig()) return give(index, target.handle.gpu);
-    GpuRecord record;
+    GpuSnapshot room;
+    GpuRecord& record = room.record;
     target.engine.snapshot(target.handle.gpu, record);
     const int found = mig_index_of(record, target.handle);
     return found < 0 ? Return{kNotFound} : give(index, found);

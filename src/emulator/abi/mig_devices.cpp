@@ -104,7 +104,8 @@ NVML_EXPORT nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned in
     if (mig_device == nullptr) return kInvalidArgument;
     if (!mig_is_on(target)) return kNotSupported;
     if (index >= most_mig_devices(target)) return kInvalidArgument;
-    GpuRecord record;
+    GpuSnapshot room;
+    GpuRecord& record = room.record;
     target.engine.snapshot(target.handle.gpu, record);
     const bool found = any_mig_device(record, [&](int at, const InstanceRecord& gi, const ComputeRecord& ci) {
       if (static_cast<unsigned>(at) != index) return false;

@@ -99,7 +99,8 @@ NVML_EXPORT nvmlDeviceGetSupportedVgpus(nvmlDevice_t device, unsigned* count, nv
 }
 NVML_EXPORT nvmlDeviceGetCreatableVgpus(nvmlDevice_t device, unsigned* count, nvmlVgpuTypeId_t* ids) {
   return on_host(__func__, device, [&](const Target& target) {
-    GpuRecord record;
+    GpuSnapshot room;
+    GpuRecord& record = room.record;
     target.engine.snapshot(target.handle.gpu, record);
     const auto creatable = [&](const VgpuTypeSpec& type) {
       return is_told(target, type) && (type.profile_id < 0 || is_backed(target, record, type));
