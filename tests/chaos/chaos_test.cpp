@@ -197,6 +197,8 @@ std::optional<std::vector<api::Lease>> Chaos::all_leases() {
 void Chaos::settle() {
   disturber_.clear_faults();
   faults_ = false;
+  // What such a life did not sync is in its memory alone: the ledger cannot be read beside it.
+  if (service_.runs() && service_.life().power_cut) stop();
   // Time, and turns of the daemon: on a busy machine the one passes without the other.
   const auto until = std::chrono::steady_clock::now() + 15s;
   for (int turns = 0;; ++turns) {
