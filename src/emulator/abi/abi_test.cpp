@@ -126,6 +126,19 @@ NodeSpec mixed() {
   return spec;
 }
 
+TEST_F(Nvml, OldDriversNameMigDevicesByTheirIds) {
+  NodeSpec spec = test::with_mig_on(test::node({test::a100(0)}));
+  spec.driver_version = "460.73.01";
+  begin(spec);
+  const Device made = make(gpu(0), 9, 2, 0);
+  char uuid[96];
+  ASSERT_EQ(nvml("DeviceGetUUID", made.mig, uuid, 96u), kSuccess);
+  EXPECT_EQ(std::string(uuid), "MIG-" + spec.gpus[0].uuid + "/2/0");
+  Handle found = nullptr;
+  ASSERT_EQ(nvml("DeviceGetHandleByUUID", static_cast<const char*>(uuid), &found), kSuccess);
+  EXPECT_EQ(found, made.mig);
+}
+
 TEST_F(Nvml, NothingWorksBeforeInitAndAfterShutdown) {
   unsigned count = 0;
   EXPECT_EQ(nvml("DeviceGetCount_v2", &count), kUninitialized);

@@ -108,10 +108,12 @@ ComputeProfileSpec compile_compute(const catalog::ComputeProfile& from, const Pr
   return to;
 }
 
+int id_of(const Profile& profile) { return profile.id.value_or(100 + profile.nvml_profile); }
+
 ProfileSpec compile_profile(const Board& board, const Profile& from, const ProfileOverride* change, Bytes total) {
   ProfileSpec to;
   to.nvml_profile = from.nvml_profile;
-  to.id = from.id.value_or(100 + from.nvml_profile);
+  to.id = id_of(from);
   to.name = change && change->spelling ? *change->spelling : from.name;
   to.compute_slices = from.compute_slices;
   to.memory_slices = from.memory_slices;
@@ -176,13 +178,13 @@ GpuSpec plain_gpu(const NodeGpus& gpus, const PlainGpu& from) {
   return gpu;
 }
 
-VgpuTypeSpec compile_vgpu_type(const GpuSpec& gpu, const catalog::VgpuType& from) {
+VgpuTypeSpec compile_vgpu_type(const Board& board, const catalog::VgpuType& from, int id) {
   VgpuTypeSpec type;
-  type.id = *from.id;
+  type.id = id;
   type.name = from.name;
   type.frame_buffer_mib = in_mib(from.frame_buffer.value_or(Bytes{0}));
   type.max_instances = from.max_per_gpu.value_or(0);
-  if (from.profile) type.profile_id = gpu.profiles[static_cast<std::size_t>(*from.profile)].id;
+  if (from.profile) type.profile_id = id_of(board.profiles[static_cast<std::size_t>(*from.profile)]);
   return type;
 }
 
@@ -219,7 +221,7 @@ Result<GpuSpec> board_gpu(catalog::Catalog& catalog, const Entry& entry) {
       gpu.profiles.push_back(compile_profile(board, profile, shown.find(profile), total));
   TRY_VOID(set_measured_times(gpu, board));
   for (const catalog::VgpuType& type : board.vgpu_types)
-    if (type.id) gpu.vgpu_types.push_back(compile_vgpu_type(gpu, type));
+    if (type.id) gpu.vgpu_types.push_back(compile_vgpu_type(board, type, *type.id));
   return gpu;
 }
 
