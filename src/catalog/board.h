@@ -39,9 +39,10 @@ struct ComputeProfile {
 
 // A GPU instance profile. Within Partita it is named by its index in Board::profiles.
 struct Profile {
-  std::string name;       // "3g.20gb"; never a key, the GB part drifts with the driver
-  int nvml_profile = 0;   // NVML_GPU_INSTANCE_PROFILE_*
-  std::optional<int> id;  // the number nvidia-smi and NVML's profileId use
+  std::string name;          // "3g.20gb"; never a key, the GB part drifts with the driver
+  std::string catalog_name;  // the catalog's spelling where the driver prints another; "" where both are the same
+  int nvml_profile = 0;      // NVML_GPU_INSTANCE_PROFILE_*
+  std::optional<int> id;     // the number nvidia-smi and NVML's profileId use
   Attributes attributes;
   int compute_slices = 0;
   int memory_slices = 0;

@@ -184,6 +184,7 @@ Profile overlay_profile(const Profile* known, const GpuProfileRow& row, const Pr
   overlay_placements(profile, row);
   const std::string old_name = profile.name;
   profile.name = name_of(row, profile, total);
+  if (known != nullptr && profile.name != old_name) profile.catalog_name = old_name;
 
   const auto compute = tables.compute.find(row.id);
   if (compute != tables.compute.end()) {

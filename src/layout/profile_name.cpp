@@ -156,6 +156,13 @@ std::optional<ProfileMatch> exact(const catalog::Board& board, std::string_view 
   return std::nullopt;
 }
 
+// By the catalog's spelling of a GPU instance profile that this driver prints in another way.
+std::optional<int> by_catalog_name(const catalog::Board& board, std::string_view text) {
+  const auto found = std::ranges::find(board.profiles, text, &catalog::Profile::catalog_name);
+  if (found == board.profiles.end()) return std::nullopt;
+  return static_cast<int>(found - board.profiles.begin());
+}
+
 }  // namespace
 
 Result<ProfileName> parse_profile_name(std::string_view text) {
@@ -206,6 +213,7 @@ Result<ProfileMatch> find_profile(const catalog::Board& board, std::string_view 
   whole.compute_slices_of_ci.reset();
   std::optional<int> profile;
   if (const auto match = exact(board, to_string(whole))) profile = match->profile;
+  if (!profile) profile = by_catalog_name(board, to_string(whole));
   if (!profile) profile = drifted(board, whole);
   if (!profile)
     return fail(ErrorCode::not_found, fmt::format("no profile {} on {}, which has {}{}", quote(text), called(board),

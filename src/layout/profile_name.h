@@ -39,7 +39,8 @@ struct ProfileMatch {
   std::optional<std::string> spelled_here;
 };
 
-// Finds a name on a board: first by exact spelling, then by slices and attributes where the GB part is within the
+// Finds a name on a board: first by exact spelling, then by the catalog's (drivers of other branches print other GB
+// parts for the same id), then by slices and attributes where the GB part is within the
 // drift drivers show (same G and attributes, GB within 6 % or 1 of that profile's, and no other profile of that G
 // nearer). `not_found` says the board, what it has, and the nearest names.
 Result<ProfileMatch> find_profile(const catalog::Board& board, std::string_view text);

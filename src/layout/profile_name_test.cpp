@@ -211,6 +211,20 @@ TEST(FindProfile, TheDriversSpellingIsNamed) {
   EXPECT_EQ(match->spelled_here, "1g.24gb");
 }
 
+// Driver 61x prints 1g.31gb, farther from the catalog's 1g.35gb than a name may drift.
+TEST(FindProfile, TheCatalogsSpellingIsKnownOnEachDriver) {
+  catalog::Board driver = *test::board("gb300-278gb");
+  auto& profile = driver.profiles[static_cast<std::size_t>(test::profile(driver, "3g.139gb"))];
+  profile.catalog_name = std::exchange(profile.name, "3g.126gb");
+  for (auto& compute : profile.compute) compute.name.replace(compute.name.size() - 8, 8, "3g.126gb");
+  const auto whole = find_profile(driver, "3g.139gb"), part = find_profile(driver, "1c.3g.139gb");
+  ASSERT_TRUE(whole && part);
+  EXPECT_EQ(whole->profile, test::profile(driver, "3g.126gb"));
+  EXPECT_EQ(whole->spelled_here, "3g.126gb");
+  EXPECT_EQ(part->profile, whole->profile);
+  EXPECT_EQ(part->spelled_here, "1c.3g.126gb");
+}
+
 TEST(FindProfile, ComputeInstancesThatAGpuInstanceLacks) {
   const auto a100 = test::board("a100-sxm4-40gb");
   EXPECT_EQ(find_profile(*a100, "3c.4g.20gb").error().message,

@@ -110,26 +110,7 @@ void dies(const std::function<void()>& work) {
 }
 
 // The driver is unloaded and loaded again within one boot: all instances go.
-class ReloadedWorld : public LeaseWorld {
- public:
-  explicit ReloadedWorld(std::string_view node) : LeaseWorld(node) { std::filesystem::create_directories(module()); }
-  void reload_driver() {
-    driver::Driver driver = open_driver();
-    for (const layout::Gpu& gpu : value(driver.state()).gpus)
-      for (const layout::GpuInstance& instance : gpu.instances) {
-        for (const layout::ComputeInstance& compute : instance.compute)
-          value(driver.destroy_compute_instance(gpu, instance.id, compute.id));
-        value(driver.destroy_gpu_instance(gpu, instance.id));
-      }
-    const auto next = module().replace_filename("next");  // beside the old one, so that it is another
-    std::filesystem::create_directories(next);
-    std::filesystem::remove(module());
-    std::filesystem::rename(next, module());
-  }
-
- private:
-  std::filesystem::path module() const { return options.driver.device_root / "sys/module/nvidia"; }
-};
+void reload_driver(const LeaseWorld& world) { value(emulator::reload_driver(world.emulated.name)); }
 
 class LeaseRecovery : public testing::Test {
  protected:
@@ -181,11 +162,11 @@ TEST_F(LeaseRecovery, DevicesAreToldAsBeforeAfterARestart) {
 
 TEST_F(LeaseRecovery, LeasesAreCutAgainAfterAReloadOfTheDriverAlone) {
   for (const bool daemon : {false, true}) {
-    ReloadedWorld world(kTwoGpus);
+    LeaseWorld world(kTwoGpus);
     world.must_apply(world.exactly({{0, {"3g.20gb@4"}}, {1, {}}}));
     const api::Lease a = value(world.open()->lease(world.ask("3g.20gb", "a"))).at(0);
     const api::Lease b = value(world.open()->lease(world.ask("2g.10gb", "b"))).at(0);
-    world.reload_driver();
+    reload_driver(world);
     std::vector<api::Lease> now;
     if (daemon) {
       auto node = world.open_daemon();
@@ -263,11 +244,11 @@ TEST_F(LeaseRecovery, ARestartIsNoEventOfItsLeases) {
 
 // An apply is the first to be asked after the driver was loaded again.
 TEST_F(LeaseRecovery, AnApplyNoticesAnotherLoadOfTheDriver) {
-  ReloadedWorld world(kTwoGpus);
+  LeaseWorld world(kTwoGpus);
   world.must_apply(world.exactly({{0, {}}, {1, {"7g.40gb@0"}}}));
   auto daemon = world.open_daemon();
   value(daemon->lease(world.ask("3g.20gb", "a")));
-  world.reload_driver();
+  reload_driver(world);
   Recorder recorder;
   value(daemon->apply(world.exactly({{1, {"2g.10gb@0"}}}), recorder));
   const layout::NodeState state = value(daemon->status()).state;
@@ -302,14 +283,14 @@ TEST_F(LeaseRecovery, ProcessesStayConfinedAndPinnedWhenTheDaemonStartsAgain) {
 }
 
 TEST_F(LeaseRecovery, AMovedLeaseTakesItsProcessesAlong) {
-  ReloadedWorld world(kTwoGpus);
+  LeaseWorld world(kTwoGpus);
   if (const auto why = unusable(world); !why.empty()) GTEST_SKIP() << why;
   world.options.register_process = {};  // it uses nothing now, or the driver could not be unloaded
   world.must_apply(world.exactly({{0, {"3g.20gb@4"}}, {1, {}}}));
   Prober prober;
   const api::Lease before = value(world.open()->lease(world.ask("3g.20gb", "a"))).at(0);
   value(world.open()->attach(world.change("a"), prober.id()));
-  world.reload_driver();
+  reload_driver(world);
   world.make_foreign(0, "3g.20gb@4");  // someone else was first
   auto daemon = world.open_daemon();
   const api::Lease after = value(daemon->leases({{}, "a", "", true, 0, 0})).at(0);
