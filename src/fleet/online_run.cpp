@@ -109,7 +109,7 @@ class Run {
     if (!spot && options_.migration) {
       if (const auto room = make_room(fleet_, request.profile, movable())) {
         carry_out(fleet_, request.profile, *room);
-        note(room->move, now);
+        note(room->move, now, options_.migration->pause);
         spot = room->request;
         moved = true;
       }
@@ -119,7 +119,7 @@ class Run {
     if (!moved && options_.migration && options_.migration->least_gain) {
       if (const auto move = improve(fleet_, movable(), *options_.migration->least_gain)) {
         carry_out(fleet_, *move);
-        note(*move, now);
+        note(*move, now, options_.migration->pause);
       }
     }
     return true;
@@ -146,12 +146,12 @@ class Run {
     return [this](const Spot& spot) { return trace_[holder(spot)].movable; };
   }
 
-  void note(const Move& move, double now) {
+  void note(const Move& move, double now, double pause) {
     const auto id = holder(move.from);
     holder(move.from) = kNobody;
     holder(move.to) = id;
     spots_[id] = move.to;
-    ends_[id] += options_.migration->pause;
+    ends_[id] += pause;
     if (counts(id)) ++out_.moves;
     tell({RunEvent::Is::moved, now, id, move.to, move.from});
   }

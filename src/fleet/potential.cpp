@@ -9,9 +9,15 @@
 
 namespace partita::fleet {
 
+namespace {
+
+double yes(bool is) { return is ? 1 : 0; }
+
+}  // namespace
+
 Features::Features(std::shared_ptr<const catalog::Board> board) : board_(std::move(board)), geometry_(*board_) {
   find_regions();
-  walk({}, [&](std::string name, double) { names_.push_back(std::move(name)); });
+  walk({}, [&](const auto& name, double) { names_.push_back(name()); });
 }
 
 void Features::find_regions() {
@@ -25,6 +31,7 @@ void Features::find_regions() {
           {mask, whole ? "all" : fmt::format("{}-{}", std::countr_zero(mask), std::bit_width(mask) - 1), false, whole});
     }
   }
+  if (regions_.size() > kMostRegions) regions_.resize(kMostRegions);  // no board has nearly as many
   std::ranges::sort(regions_, {}, [](const Region& r) { return std::pair(-std::popcount(r.mask), r.mask); });
   for (auto& region : regions_) region.smallest = !region.whole && std::popcount(region.mask) == 2;
   for (const auto& whole : regions_)
@@ -38,69 +45,94 @@ void Features::find_regions() {
   }
 }
 
-template <class Emit>
-void Features::walk(std::span<const plan::Placed> placed, const Emit& emit) const {
+struct Features::Tally {
   plan::SliceMask occupied = 0;
-  int compute = 0;
-  int media = 0;
-  std::array<int, plan::kMaxPlacementUnits> held{};  // instances per region
+  int instances = 0, compute = 0, media = 0;
+  std::array<int, kMostRegions> held{};  // instances per region
+
+  bool free(const Region& region) const { return (region.mask & occupied) == 0; }
+  bool full(const Region& region) const { return (region.mask & ~occupied) == 0; }
+};
+
+Features::Tally Features::count(std::span<const plan::Placed> placed) const {
+  Tally out;
+  out.instances = static_cast<int>(placed.size());
   for (const auto& each : placed) {
     const auto mask = geometry_.cells_of(each.profile, each.start);
     const auto& profile = geometry_.profiles()[static_cast<std::size_t>(each.profile)];
-    occupied |= mask;
-    compute += profile.compute_slices;
-    media += profile.me ? 1 : 0;
-    for (std::size_t r = 0; r < regions_.size() && r < held.size(); ++r) {
-      const bool larger =
-          std::popcount(mask) > std::popcount(regions_[r].mask) || (regions_[r].whole && mask == regions_[r].mask);
-      if ((mask & regions_[r].mask) != 0 && !larger) ++held[r];
+    out.occupied |= mask;
+    out.compute += profile.compute_slices;
+    out.media += profile.me ? 1 : 0;
+    for (std::size_t r = 0; r < regions_.size(); ++r) {
+      const auto& region = regions_[r];
+      const bool larger = std::popcount(mask) > std::popcount(region.mask) || (region.whole && mask == region.mask);
+      if ((mask & region.mask) != 0 && !larger) ++out.held[r];
     }
   }
-  const auto yes = [](bool is) { return is ? 1.0 : 0.0; };
-  const auto is_free = [&](std::size_t r) { return (regions_[r].mask & occupied) == 0; };
-  const auto is_full = [&](std::size_t r) { return (regions_[r].mask & ~occupied) == 0; };
-  emit("instances", static_cast<double>(placed.size()));
-  emit("compute", compute);
-  emit("media", media);
-  for (std::size_t r = 0; r < regions_.size() && r < held.size(); ++r) {
-    const auto& name = regions_[r].name;
-    emit("free " + name, yes(is_free(r)));
-    if (regions_[r].smallest) {
-      emit("part " + name, yes(!is_free(r) && !is_full(r)));
-      continue;
-    }
-    emit("one " + name, yes(held[r] == 1));
-    emit("two " + name, yes(held[r] == 2));
-    if (regions_[r].whole) emit("three " + name, yes(held[r] == 3));
-  }
+  return out;
+}
+
+template <class Emit>
+void Features::walk(std::span<const plan::Placed> placed, const Emit& emit) const {
+  const auto tally = count(placed);
+  const auto total = [&](std::string_view name, int value) { emit([&] { return std::string(name); }, value); };
+  total("instances", tally.instances);
+  total("compute", tally.compute);
+  total("media", tally.media);
+  for (std::size_t r = 0; r < regions_.size(); ++r) walk_region(r, tally, emit);
   for (const auto& [a, b] : halves_) {
-    for (const auto& [f, o] : {std::pair(a, b), std::pair(b, a)}) {
-      const auto& free = regions_[f].name;
-      const auto& other = regions_[o].name;
-      if (regions_[f].smallest) {
-        emit(fmt::format("free {} used {}", free, other), yes(is_free(f) && !is_free(o)));
-        continue;
-      }
-      emit(fmt::format("free {} one {}", free, other), yes(is_free(f) && held[o] == 1));
-      emit(fmt::format("free {} two {}", free, other), yes(is_free(f) && held[o] == 2));
-      emit(fmt::format("free {} many {}", free, other), yes(is_free(f) && held[o] >= 2));
-    }
+    walk_halves(a, b, tally, emit);
+    walk_halves(b, a, tally, emit);
     if (!regions_[a].smallest)
-      emit(fmt::format("one {} one {}", regions_[a].name, regions_[b].name), yes(held[a] == 1 && held[b] == 1));
+      emit([&] { return fmt::format("one {} one {}", regions_[a].name, regions_[b].name); },
+           yes(tally.held[a] == 1 && tally.held[b] == 1));
   }
   for (const auto s : counted_shapes_) {
-    const auto left = geometry_.free_places(occupied)[s];
-    const auto& shape = geometry_.shapes()[s];
+    const auto& places = geometry_.shapes()[s].places;
     for (const int n : {1, 2})
-      emit(fmt::format("{} left of {}x{}", n, shape.places.size(), std::popcount(shape.places.front().mask)),
-           yes(left == n));
+      emit([&] { return fmt::format("{} left of {}x{}", n, places.size(), std::popcount(places.front().mask)); },
+           yes(geometry_.free_places(tally.occupied)[s] == n));
   }
+}
+
+template <class Emit>
+void Features::walk_region(std::size_t r, const Tally& tally, const Emit& emit) const {
+  const auto& region = regions_[r];
+  emit([&] { return "free " + region.name; }, yes(tally.free(region)));
+  if (region.smallest) {
+    emit([&] { return "part " + region.name; }, yes(!tally.free(region) && !tally.full(region)));
+    return;
+  }
+  emit([&] { return "one " + region.name; }, yes(tally.held[r] == 1));
+  emit([&] { return "two " + region.name; }, yes(tally.held[r] == 2));
+  if (region.whole) emit([&] { return "three " + region.name; }, yes(tally.held[r] == 3));
+}
+
+// The first is free, and the other ...
+template <class Emit>
+void Features::walk_halves(std::size_t first, std::size_t second, const Tally& tally, const Emit& emit) const {
+  const auto& free = regions_[first];
+  const auto& other = regions_[second];
+  const auto say = [&](std::string_view word, bool is) {
+    emit([&] { return fmt::format("free {} {} {}", free.name, word, other.name); }, yes(tally.free(free) && is));
+  };
+  if (free.smallest) return say("used", !tally.free(other));
+  say("one", tally.held[second] == 1);
+  say("two", tally.held[second] == 2);
+  say("many", tally.held[second] >= 2);
+}
+
+double Features::value(std::span<const plan::Placed> placed, const Potential& potential) const {
+  double sum = 0;
+  auto weight = potential.weights.begin();
+  walk(placed, [&](const auto& /*name*/, double value) { sum += *weight++ * value; });
+  return sum;
 }
 
 std::vector<double> Features::of(std::span<const plan::Placed> placed) const {
   std::vector<double> out;
   out.reserve(names_.size());
-  walk(placed, [&](const std::string&, double value) { out.push_back(value); });
+  walk(placed, [&](const auto& /*name*/, double value) { out.push_back(value); });
   return out;
 }
 

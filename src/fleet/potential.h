@@ -24,12 +24,19 @@
 
 namespace partita::fleet {
 
+// One weight per feature, in the order of Features::names().
+struct Potential {
+  std::vector<double> weights;
+};
+
 class Features {
  public:
   explicit Features(std::shared_ptr<const catalog::Board> board);
   const std::vector<std::string>& names() const { return names_; }
   // One number per feature.
   std::vector<double> of(std::span<const plan::Placed> placed) const;
+  // Their weighed sum.
+  double value(std::span<const plan::Placed> placed, const Potential& potential) const;
 
  private:
   struct Region {
@@ -40,9 +47,16 @@ class Features {
   struct Halves {
     std::size_t first = 0, second = 0;  // regions
   };
-  // Walks through the features in their order; names and values come from the same walk.
+  static constexpr std::size_t kMostRegions = 64;
+  struct Tally;
+  Tally count(std::span<const plan::Placed> placed) const;
+  // Goes through the features in their order; `emit` gets a function that makes the name, and the value.
   template <class Emit>
   void walk(std::span<const plan::Placed> placed, const Emit& emit) const;
+  template <class Emit>
+  void walk_region(std::size_t region, const Tally& tally, const Emit& emit) const;
+  template <class Emit>
+  void walk_halves(std::size_t first, std::size_t second, const Tally& tally, const Emit& emit) const;
   void find_regions();
 
   std::shared_ptr<const catalog::Board> board_;
@@ -51,11 +65,6 @@ class Features {
   std::vector<Halves> halves_;
   std::vector<std::size_t> counted_shapes_;  // in Geometry::shapes()
   std::vector<std::string> names_;
-};
-
-// One weight per feature, in the order of Features::names().
-struct Potential {
-  std::vector<double> weights;
 };
 
 // All features of all states, one row per state: what tuning computes once.

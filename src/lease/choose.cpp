@@ -1,5 +1,9 @@
 #include "lease/choose.h"
 
+#include <algorithm>
+
+#include "fleet/policy_file.h"
+
 #include "lease/refusal.h"
 #include "lease/search.h"
 #include "lease/shapes.h"
@@ -13,9 +17,26 @@ const plan::Geometry& Geometries::of(const std::shared_ptr<const catalog::Board>
   return *known_.back().second;
 }
 
+double Geometries::value_of(const std::shared_ptr<const catalog::Board>& board, std::span<const plan::Placed> placed) {
+  auto worth = std::ranges::find(worths_, board, &Worth::board);
+  if (worth == worths_.end()) {
+    fleet::Features features(board);
+    const auto alike =
+        std::ranges::find(worths_, features.names(), [](const Worth& one) { return one.features.names(); });
+    auto weights =
+        alike != worths_.end()
+            ? alike->weights
+            : fleet::shipped_weights(features).value_or(fleet::Potential{std::vector<double>(features.names().size())});
+    worths_.push_back({board, std::move(features), std::move(weights)});
+    worth = worths_.end() - 1;
+  }
+  return worth->features.value(placed, worth->weights);
+}
+
 void Geometries::trim() {
   constexpr std::size_t kMost = 64;  // a driver session gives each GPU a board of its own
   if (known_.size() > kMost) known_.clear();
+  if (worths_.size() > kMost) worths_.clear();
 }
 
 Result<std::optional<Choice>> find_place(const layout::NodeState& state, const api::Requirement& requirement,

@@ -12,6 +12,7 @@
 #include "api/lease.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "fleet/potential.h"
 #include "layout/layout.h"
 #include "plan/geometry.h"
 #include "plan/transition.h"
@@ -55,16 +56,25 @@ struct Choice {
 class Geometries {
  public:
   const plan::Geometry& of(const std::shared_ptr<const catalog::Board>& board);
+  // How good it is for requests to come that a GPU of this board holds these; 0 for boards without weights.
+  double value_of(const std::shared_ptr<const catalog::Board>& board, std::span<const plan::Placed> placed);
   void trim();  // forgets boards when they have become many; called before each choice
 
  private:
+  struct Worth {
+    std::shared_ptr<const catalog::Board> board;
+    fleet::Features features;
+    fleet::Potential weights;
+  };
   std::vector<std::pair<std::shared_ptr<const catalog::Board>, std::unique_ptr<plan::Geometry>>> known_;
+  std::vector<Worth> worths_;
 };
 
 // A GPU is free while nothing on it is pinned: it can still be had whole, and is left so where that destroys nothing.
 // In order: an idle instance of exactly this shape on a GPU that is in use (where most is pinned, beside what is
 // pinned); a cut into empty room of a GPU in use; an idle instance on a free GPU; else, of the places whose recut
-// destroys the fewest idle instances, one on a GPU in use, and there the one that keeps the most placements open. A
+// destroys the fewest idle instances, one on a GPU in use, and there the one after which the GPU is worth most for
+// requests to come (fleet/potential.h), what idles counted as free; then the one that keeps most placements open. A
 // size (memory, SMs) takes the smallest profile that has it, by compute slices, then memory, never one with attributes;
 // a larger one, idle or cut, only when the smaller ones can neither be had nor cut. `not_found`, `invalid`,
 // `impossible`, `no_space` as rule 4 demands: what is short, who is in the way (leases by name, with their expiry), and

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <tuple>
@@ -150,12 +151,13 @@ class Searcher {
     if (cuts.empty()) return std::nullopt;
     Cut* best = &cuts.front();
     if (cuts.size() > 1) {
-      using Rank = std::tuple<bool, int, int, int, int>;
+      using Rank = std::tuple<bool, std::int64_t, int, int, int, int>;
       std::optional<Rank> best_rank;
       for (auto& cut : cuts) {
         const Gpu& gpu = state_.gpus[cut.gpu];
         const int pinned = units(gpu, true);
-        const Rank rank{pinned == 0, closed_by(cut), -pinned, -units(gpu, false), static_cast<int>(cut.gpu)};
+        const Rank rank{pinned == 0, lost_by(cut),       closed_by(cut),
+                        -pinned,     -units(gpu, false), static_cast<int>(cut.gpu)};
         // Of equal places the highest start, as plan::fit does.
         if (best_rank && rank > *best_rank) continue;
         best_rank = rank;
@@ -189,6 +191,26 @@ class Searcher {
       }
     }
     return cuts;
+  }
+
+  // How much less the GPU is worth for requests to come (the online policy's potential), in millionths. What idles
+  // counts as free: it may go when it is in the way.
+  std::int64_t lost_by(const Cut& cut) {
+    const Gpu& gpu = state_.gpus[cut.gpu];
+    std::vector<Placed> held;
+    for (const auto& live : gpu.instances)
+      if (live.pinned()) held.push_back({live.profile, live.placement.start});
+    const double before = worth(gpu, held);
+    held.push_back({cut.shape->profile, cut.start});
+    constexpr double kMillion = 1e6;
+    return std::llround(kMillion * (before - worth(gpu, held)));
+  }
+
+  double worth(const Gpu& gpu, std::vector<Placed> held) {
+    std::ranges::sort(held);
+    auto [entry, is_new] = worth_.try_emplace({gpu.board.get(), std::move(held)}, 0);
+    if (is_new) entry->second = geometries_.value_of(gpu.board, entry->first.second);
+    return entry->second;
   }
 
   // How many placements of the node it closes.
@@ -246,6 +268,7 @@ class Searcher {
   const Shapes& shapes_;
   std::vector<bool> usable_;
   std::map<std::pair<const catalog::Board*, std::vector<Placed>>, int> open_;
+  std::map<std::pair<const catalog::Board*, std::vector<Placed>>, double> worth_;
 };
 
 // The fewest of `may_go` without which one more of `profile` is allowed by the rules of counts.
