@@ -7,7 +7,7 @@ _partita_workloads() { partita predict --list 2>/dev/null | sed 1d | cut -d ' ' 
 _partita_studies() { partita study --list 2>/dev/null | sed '1d;/^ /d' | cut -d ' ' -f 1; }
 _partita() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb= word i
-  local with_value=" --emulate --server -o --output --output-format --data --gpu -f --config-file -c --selected-config --demand -k --hooks-file --fleet --output-dir --work --time-limit -l --config-label --checkpoint-file --output-file --format --memory --sms --workload --throughput --latency --batch --precision --count --name --for --same-gpu-as --at --board --compute --priority --label --user --grace -p --profile --lease --cpus --memory-limit --socket --listen --certificate --key --policy --requests --role --pid --node --calls --sequence --framework --optimizer --processes --host --share --measured --neighbours --constants --mapping --set -O --page --seed --seconds --warmup "
+  local with_value=" --emulate --server -o --output --output-format --data --gpu -f --config-file -c --selected-config --demand -k --hooks-file --fleet --output-dir --work --confirm --report --time-limit -l --config-label --checkpoint-file --output-file --format --memory --sms --workload --throughput --latency --batch --precision --count --name --for --same-gpu-as --at --board --compute --priority --label --user --grace -p --profile --lease --cpus --memory-limit --socket --listen --certificate --key --policy --requests --role --load --pid --node --calls --probability --seed --delay --xid --condition --measured-times --busy-after-exit --how --sequence --framework --optimizer --processes --host --share --measured --neighbours --constants --mapping --set -O --page --seconds --warmup --max-moves --gpus --columns --wait --migrate --mix --start --generations "
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
     case $word in
@@ -16,8 +16,9 @@ _partita() {
       *)
         if [[ -z $verb ]]; then verb=$word
         elif [[ $verb == token && " create list revoke " == *" $word "* ]]; then verb="token $word"
-        elif [[ $verb == emulate && " start stop list types reboot reset hold fault lose " == *" $word "* ]]; then verb="emulate $word"
+        elif [[ $verb == emulate && " start stop list types coverage reboot reset hold fault lose xid advance " == *" $word "* ]]; then verb="emulate $word"
         elif [[ $verb == predict && " fit validate " == *" $word "* ]]; then verb="predict $word"
+        elif [[ $verb == policy && " simulate tune " == *" $word "* ]]; then verb="policy $word"
         fi ;;
     esac
   done
@@ -30,6 +31,8 @@ _partita() {
     'plan:--fleet') compopt -o default; return ;;
     'plan:--output-dir') compopt -o dirnames; return ;;
     'plan:--work') return ;;
+    'plan:--confirm') return ;;
+    'plan:--report') compopt -o default; return ;;
     'plan:--time-limit') return ;;
     'apply:-f' | 'apply:--config-file') compopt -o default; return ;;
     'apply:-c' | 'apply:--selected-config') return ;;
@@ -97,11 +100,21 @@ _partita() {
     'token create:--for') return ;;
     'emulate reset:--gpu') return ;;
     'emulate hold:--memory') return ;;
+    'emulate hold:--load') return ;;
     'emulate hold:--pid') return ;;
     'emulate hold:--node') COMPREPLY=($(compgen -W "$(_partita_running)" -- "$cur")); return ;;
     'emulate fault:--calls') return ;;
     'emulate fault:--gpu') return ;;
+    'emulate fault:--probability') return ;;
+    'emulate fault:--seed') return ;;
+    'emulate fault:--delay') return ;;
+    'emulate fault:--xid') return ;;
+    'emulate fault:--condition') COMPREPLY=($(compgen -W "lost off-bus reset-required good" -- "$cur")); return ;;
+    'emulate fault:--measured-times') return ;;
+    'emulate fault:--busy-after-exit') return ;;
     'emulate fault:--node') COMPREPLY=($(compgen -W "$(_partita_running)" -- "$cur")); return ;;
+    'emulate lose:--how') COMPREPLY=($(compgen -W "lost off-bus reset-required" -- "$cur")); return ;;
+    'emulate xid:--node') COMPREPLY=($(compgen -W "$(_partita_running)" -- "$cur")); return ;;
     'predict:--batch') return ;;
     'predict:--board') COMPREPLY=($(compgen -W "$(_partita_boards)" -- "$cur")); return ;;
     'predict:--sequence') return ;;
@@ -130,6 +143,28 @@ _partita() {
     'study:--seed') return ;;
     'study:--seconds') return ;;
     'study:--warmup') return ;;
+    'defrag:--for') return ;;
+    'defrag:--max-moves') return ;;
+    'defrag:-O' | 'defrag:--output-file') compopt -o default; return ;;
+    'policy simulate:--board') COMPREPLY=($(compgen -W "$(_partita_boards)" -- "$cur")); return ;;
+    'policy simulate:--gpus') return ;;
+    'policy simulate:--columns') return ;;
+    'policy simulate:--policy') COMPREPLY=($(compgen -W "first-fit best-fit tight-fit least-fragmentation potential" -- "$cur")); return ;;
+    'policy simulate:--wait') return ;;
+    'policy simulate:--migrate') return ;;
+    'policy simulate:-O' | 'policy simulate:--output-file') compopt -o default; return ;;
+    'policy simulate:--format') COMPREPLY=($(compgen -W "html markdown json" -- "$cur")); return ;;
+    'policy tune:--board') COMPREPLY=($(compgen -W "$(_partita_boards)" -- "$cur")); return ;;
+    'policy tune:--gpus') return ;;
+    'policy tune:--columns') return ;;
+    'policy tune:--wait') return ;;
+    'policy tune:--mix') return ;;
+    'policy tune:--load') return ;;
+    'policy tune:--start') compopt -o default; return ;;
+    'policy tune:--generations') return ;;
+    'policy tune:--requests') return ;;
+    'policy tune:--seed') return ;;
+    'policy tune:-O' | 'policy tune:--output-file') compopt -o default; return ;;
     *:--emulate) COMPREPLY=($(compgen -W "$(_partita_nodes)" -- "$cur")); return ;;
     *:--server) return ;;
     *:-o | *:--output | *:--output-format) COMPREPLY=($(compgen -W "table json yaml" -- "$cur")); return ;;
@@ -137,10 +172,10 @@ _partita() {
   esac
   local options="--emulate --server -o --output --output-format --data --no-color -d --debug -h --help --version" words=
   case $verb in
-    '') words="boards status plan apply assert export checkpoint restore generate-config lease leases release renew resize park unpark run serve token emulate predict study doctor completion man" ;;
+    '') words="boards status plan apply assert export checkpoint restore generate-config lease leases release renew resize park unpark run serve token emulate predict study defrag policy doctor completion man" ;;
     'boards') options+=" " words="$(_partita_boards)" ;;
     'status') options+=" --gpu -v --verbose" words="" ;;
-    'plan') options+=" -f --config-file -c --selected-config --demand -m --mode-only -s --skip-reset -k --hooks-file --adopt --force --fleet --explain --output-dir --work --time-limit" words="" ;;
+    'plan') options+=" -f --config-file -c --selected-config --demand -m --mode-only -s --skip-reset -k --hooks-file --adopt --force --fleet --explain --output-dir --work --confirm --report --time-limit" words="" ;;
     'apply') options+=" -f --config-file -c --selected-config --demand -m --mode-only -s --skip-reset -k --hooks-file --adopt --force --no-wait" words="" ;;
     'assert') options+=" -f --config-file -c --selected-config -m --mode-only -a --valid-config" words="" ;;
     'export') options+=" -l --config-label" words="" ;;
@@ -160,20 +195,27 @@ _partita() {
     'token create') options+=" --role --user --for" words="" ;;
     'token list') options+=" " words="" ;;
     'token revoke') options+=" " words="" ;;
-    'emulate') options+=" --library-only" words="start stop list types reboot reset hold fault lose $(_partita_nodes)" ;;
+    'emulate') options+=" --library-only" words="start stop list types coverage reboot reset hold fault lose xid advance $(_partita_nodes)" ;;
     'emulate start') options+=" " words="$(_partita_types)" ;;
     'emulate stop') options+=" " words="$(_partita_running)" ;;
     'emulate list') options+=" " words="" ;;
     'emulate types') options+=" " words="" ;;
-    'emulate reboot') options+=" " words="$(_partita_running)" ;;
+    'emulate coverage') options+=" " words="" ;;
+    'emulate reboot') options+=" --driver-only" words="$(_partita_running)" ;;
     'emulate reset') options+=" --gpu" words="$(_partita_running)" ;;
-    'emulate hold') options+=" --memory --pid --library-only --node" words="" ;;
-    'emulate fault') options+=" --calls --gpu --clear --node" words="" ;;
-    'emulate lose') options+=" --back" words="$(_partita_running)" ;;
+    'emulate hold') options+=" --memory --load --pid --library-only --node" words="" ;;
+    'emulate fault') options+=" --calls --gpu --probability --seed --delay --xid --condition --measured-times --busy-after-exit --list --clear --catalogue --node" words="" ;;
+    'emulate lose') options+=" --how --back" words="$(_partita_running)" ;;
+    'emulate xid') options+=" --node" words="" ;;
+    'emulate advance') options+=" " words="$(_partita_running)" ;;
     'predict') compopt -o default; options+=" --list --training --batch --board --sequence --precision --framework --optimizer --copy-inside --processes --host --throughput --latency --share --measured --virtualised --neighbours --whole-gpu --compute-instances --constants" words="fit validate $(_partita_workloads)" ;;
     'predict fit') compopt -o default; options+=" --mapping --set --workload -O --output-file" words="" ;;
     'predict validate') compopt -o default; options+=" --mapping --set --workload --page --constants" words="" ;;
     'study') compopt -o default; options+=" --list --all -O --output-file --format --seed --measure --seconds --warmup" words="$(_partita_studies)" ;;
+    'defrag') options+=" --for --max-moves --leases -O --output-file" words="" ;;
+    'policy') options+=" " words="simulate tune" ;;
+    'policy simulate') compopt -o default; options+=" --board --gpus --columns --policy --wait --migrate --movable -O --output-file --format" words="" ;;
+    'policy tune') compopt -o default; options+=" --board --gpus --columns --wait --mix --load --start --generations --requests --seed -O --output-file" words="" ;;
     'doctor') options+=" " words="" ;;
     'completion') options+=" " words="bash zsh fish" ;;
     'man') options+=" --markdown" words="" ;;
