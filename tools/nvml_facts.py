@@ -181,8 +181,8 @@ def version_of(name: str, versions: dict[str, int]):
 
 
 def main() -> int:
-    header = Header(sys.argv[1])
-    version = sys.argv[2]
+    path, version = str(pathlib.Path(sys.argv[1]).resolve()), sys.argv[2]
+    header = Header(path)
     out = pathlib.Path(sys.argv[3] if len(sys.argv) > 3 else pathlib.Path(__file__).parent.parent / "data/nvml")
     source = f"source: NVML's C interface as nvidia-nvml-dev {version} (PyPI) declares it; gathered by tools/nvml_facts.py"
     records, aliases, handles, enums = header.typedefs()
@@ -198,9 +198,9 @@ def main() -> int:
     asked = {name: f"sizeof({name})" for name in rows}
     for name in rows:
         asked |= layout_questions(name, rows[name])
-    layout = ask_compiler(sys.argv[1], asked)
+    layout = ask_compiler(path, asked)
     macro_names = [m for m in header.macros if not m.startswith("__") and header.macros[m] not in functions]
-    values = ask_compiler(sys.argv[1], {m: m for m in macro_names if re.match(r"(nvml|NVML|INVALID|MAX_CLK)", m)})
+    values = ask_compiler(path, {m: m for m in macro_names if re.match(r"(nvml|NVML|INVALID|MAX_CLK)", m)})
     versions = {m: int(values[m]) >> 24 for m, body in header.macros.items()
                 if m in values and body.startswith("NVML_STRUCT_VERSION")}
 
@@ -222,7 +222,7 @@ def main() -> int:
         print("version macros of no struct:", versions)
 
     lines = [source, "enums:"]
-    enum_values = ask_compiler(sys.argv[1], {f"{name}.{item['name']}": item["name"] for name, node in enums.items()
+    enum_values = ask_compiler(path, {f"{name}.{item['name']}": item["name"] for name, node in enums.items()
                                              for item in node["inner"] if item["kind"] == "EnumConstantDecl"})
     for name, node in enums.items():
         lines.append(f"  {name}:")

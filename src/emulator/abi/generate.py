@@ -237,9 +237,7 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     for file, text in {"nvml_abi.inc": abi(api), "unsupported.cpp": stubs(api, written), "nvml_calls.inc": calls(api)}.items():
         if not (out / file).exists() or (out / file).read_text() != text:
-            (out / file).write_text(text)
-        else:
-            (out / file).touch()
+            (out / file).write_text(text)  # else it stays as it is, and nothing is built anew
 
 
 if __name__ == "__main__":
