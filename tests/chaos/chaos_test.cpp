@@ -166,9 +166,10 @@ void Chaos::disturb() {
     if (holders_.chance(30)) disturber_.reboot(true);
   } else if (kind < 45) {
     disturber_.lose_or_find_gpu();
-  } else if (kind < 52) {  // a driver is not unloaded in the middle of its calls
+  } else if (kind < 52) {  // the kernel unloads no driver that someone has open
     drain(60s);
-    if (!service_.runs() || !service_.life().power_cut) disturber_.reboot(false);
+    stop();
+    disturber_.reboot(false);
   } else if (kind < 65) {
     drain(60s);
     stop();
