@@ -70,8 +70,8 @@ std::string draw_after(const Look& look, const DefragAnswer& answer) {
 std::string draw_defrag(const Look& look, const DefragAnswer& answer) {
   std::string out = paint(look, Tone::strong, room_in_words(answer)) + '\n';
   if (answer.plan.moves.empty())
-    return out + (answer.wanted.empty() || answer.plan.room_after == 0 ? "no move makes more room\n"
-                                                                       : "no move is needed, or makes more room\n");
+    return out + (answer.enough && answer.plan.room_before >= *answer.enough ? "there is room already\n"
+                                                                             : "no move makes more room\n");
   out += '\n' + draw_moves(look, answer) + "\nafterwards\n" + draw_after(look, answer) + '\n';
   out += answer.plan.proven ? "proven: no plan makes more room, or as much with fewer moves\n"
                             : "not proven: there may be a better plan\n";

@@ -159,8 +159,9 @@ std::vector<std::string> rests_on(const PolicyAnswer& answer) {
 report::Report report_on_policies(const PolicyAnswer& answer) {
   report::Report out;
   out.title = "Placement policies on a trace";
-  out.question = fmt::format("How would each placement policy have served {} on {} GPUs ({})?",
-                             count_of(answer.trace.requests.size(), "request"), answer.gpus, answer.board->product);
+  out.question = fmt::format("How would each placement policy have served {} on {} ({})?",
+                             count_of(answer.trace.requests.size(), "request"), count_of(answer.gpus, "GPU"),
+                             answer.board->product);
   out.answer = in_words(answer);
   report::Section served{"Served", {}, {}};
   served.paragraphs.push_back(

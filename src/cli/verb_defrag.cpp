@@ -107,7 +107,10 @@ std::vector<std::string> commands(const std::string& partita, const DefragAnswer
   constexpr std::string_view kLease = "lease ";
   for (const auto& move : answer.plan.moves)
     for (const auto& pin : moved(answer, move).pins)
-      if (pin.holder.starts_with(kLease)) leases.push_back(printable(pin.holder.substr(kLease.size())));
+      if (pin.holder.starts_with(kLease)) {  // "lease alice (root)"
+        const auto rest = pin.holder.substr(kLease.size());
+        leases.push_back(printable(rest.substr(0, rest.find(' '))));
+      }
   std::ranges::sort(leases);
   leases.erase(std::ranges::unique(leases).begin(), leases.end());
   std::vector<std::string> out;

@@ -57,7 +57,7 @@ inline constexpr Example kSimulateExamples[] = {
     {"partita policy simulate trace.csv --board h100-sxm5-80gb --gpus 8 --wait 1h --movable --migrate 30s -O "
      "report.html",
      "with waiting and moves, as a page with figures"},
-    {"partita policy simulate openb_pod_list_default.csv --columns openb --board a100-sxm4-80gb --gpus 2000",
+    {"partita policy simulate openb_pod_list_default.csv --columns openb --board a100-sxm4-80gb --gpus 60",
      "Alibaba's trace: shares of a GPU become profiles"},
 };
 inline constexpr Example kTuneExamples[] = {

@@ -26,6 +26,7 @@ struct Way {
   StateId then = 0;
   Balance balance;
   int value = 0;  // room afterwards
+  int open = 0;   // room for all profiles: between plans that are equal else
   int held = 0, moves = 0;
 };
 
@@ -100,6 +101,10 @@ class Defragmenter {
 
   int value(const Kind& kind, const GpuStates& states, StateId state) const {
     if (goal_.named) return kind.wanted ? states.room(state, position(states, *kind.wanted)) : 0;
+    return open(states, state);
+  }
+
+  static int open(const GpuStates& states, StateId state) {
     int sum = 0;
     for (std::size_t p = 0; p < states.profiles().size(); ++p)
       if (states.board().profiles[static_cast<std::size_t>(states.profiles()[p])].attributes == catalog::Attributes{})
@@ -147,6 +152,7 @@ class Defragmenter {
       way.then = reached[i];
       way.balance = balances[i];
       way.value = value(kind, states, way.then);
+      way.open = open(states, way.then);
       keep(found[way.balance], way);
       for (std::size_t p = 0; p < states.profiles().size(); ++p) {
         if (!may_come(family, balances[i], way, p)) continue;
@@ -170,7 +176,8 @@ class Defragmenter {
 
   static void keep(std::vector<Way>& ways, const Way& way) {
     const auto beats = [](const Way& a, const Way& b) {
-      return a.value >= b.value && a.held <= b.held && a.moves <= b.moves;
+      return a.value >= b.value && a.held <= b.held && a.moves <= b.moves &&
+             (a.open >= b.open || a.value > b.value || a.held < b.held || a.moves < b.moves);
     };
     if (std::ranges::any_of(ways, [&](const Way& other) { return beats(other, way); })) return;
     std::erase_if(ways, [&](const Way& other) { return beats(way, other); });
@@ -256,14 +263,19 @@ class Defragmenter {
     const double value = best[static_cast<std::size_t>(reached)];
     program.columns[static_cast<std::size_t>(reached)].lower = value;
     program.columns[static_cast<std::size_t>(reached)].upper = value;
-    for (int Way::* cost : {&Way::held, &Way::moves}) {
+    struct Level {
+      int Way::* of;
+      int sign;
+    };
+    for (const auto& [of, sign] : {Level{&Way::held, 1}, Level{&Way::moves, 1}, Level{&Way::open, -1}}) {
       for (auto& column : program.columns) column.cost = 0;
       IntegerProgram::Row limit;
       for_each_way(columns, [&](int column, const Way& way) {
-        program.columns[static_cast<std::size_t>(column)].cost = way.*cost;
-        if (way.*cost > 0) limit.terms.push_back({column, static_cast<double>(way.*cost)});
+        program.columns[static_cast<std::size_t>(column)].cost = sign * (way.*of);
+        if (way.*of != 0) limit.terms.push_back({column, static_cast<double>(sign * (way.*of))});
       });
-      settle(program, best, out.proven);
+      bool also_proven = true;  // of the last level nothing is said
+      settle(program, best, of == &Way::open ? also_proven : out.proven);
       limit.upper = 0;
       for (const auto& term : limit.terms) limit.upper += term.value * best[static_cast<std::size_t>(term.column)];
       if (!limit.terms.empty()) program.add_row(std::move(limit));

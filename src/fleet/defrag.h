@@ -1,5 +1,6 @@
 // Defragmentation: which instances to re-create where, so that the most room appears. Exact: the most room within the
-// number of moves, then the fewest moves that a holder notices, then the fewest moves.
+// number of moves, then the fewest moves that a holder notices, then the fewest moves, then the most room for
+// all profiles.
 //
 // GPUs that are alike cost one row of the integer program, so fleets cost by kinds of GPU, not by their number.
 #pragma once
