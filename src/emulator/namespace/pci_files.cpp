@@ -1,6 +1,7 @@
 #include "emulator/namespace/pci_files.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -80,7 +81,17 @@ std::string resource_text(const GpuSpec& gpu, std::size_t index) {
   return text;
 }
 
-Result<void> write_pci_device(const std::filesystem::path& folder, const GpuSpec& gpu, std::size_t index) {
+int numa_node(const NodeSpec& spec, std::size_t index) { return index < (spec.gpus.size() + 1) / 2 ? 0 : 1; }
+
+std::string near_processors(const NodeSpec& spec, std::size_t index, unsigned processors) {
+  const bool halves = processors > 1 && spec.gpus.size() > 1;
+  const unsigned first = halves && numa_node(spec, index) == 1 ? processors / 2 : 0;
+  const unsigned last = (halves && numa_node(spec, index) == 0 ? processors / 2 : std::max(processors, 1U)) - 1;
+  return first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
+}
+
+Result<void> write_pci_device(const std::filesystem::path& folder, const NodeSpec& spec, std::size_t index) {
+  const GpuSpec& gpu = spec.gpus[index];
   const std::filesystem::path at = folder / pci_folder_name(gpu);
   std::error_code error;
   std::filesystem::create_directory(at, error);
@@ -95,7 +106,8 @@ Result<void> write_pci_device(const std::filesystem::path& folder, const GpuSpec
       {"revision", hex(0xa1, 2)},
       {"config", config_space(gpu)},
       {"resource", resource_text(gpu, index)},
-      {"numa_node", "-1\n"},
+      {"numa_node", fmt::format("{}\n", numa_node(spec, index))},
+      {"local_cpulist", near_processors(spec, index, static_cast<unsigned>(::sysconf(_SC_NPROCESSORS_CONF))) + "\n"},
       {"enable", "1\n"},
       {"irq", "0\n"},
       {"modalias", modalias(gpu) + "\n"},

@@ -49,15 +49,31 @@ TEST(PciFiles, WindowsOfTwoGpusAreApart) {
 
 TEST(PciFiles, TheFolderHoldsWhatToolsRead) {
   const TestFolder folder;
-  ASSERT_TRUE(write_pci_device(folder.path(), h100(), 7));
+  NodeSpec spec;
+  spec.gpus = {GpuSpec{}, h100()};
+  ASSERT_TRUE(write_pci_device(folder.path(), spec, 1));
   const std::filesystem::path at = folder.path() / "0000:df:00.0";
   const auto text = [&](const char* name) { return read_file(at / name).value_or("none"); };
   EXPECT_EQ(text("vendor"), "0x10de\n");
   EXPECT_EQ(text("device"), "0x2330\n");
   EXPECT_EQ(text("subsystem_device"), "0x16c1\n");
   EXPECT_EQ(text("class"), "0x030200\n");
+  EXPECT_EQ(text("numa_node"), "1\n");
   EXPECT_EQ(text("modalias"), "pci:v000010DEd00002330sv000010DEsd000016C1bc03sc02i00\n");
   EXPECT_EQ(std::filesystem::read_symlink(at / "driver"), "../../drivers/nvidia");
+}
+
+TEST(PciFiles, EachHalfOfTheGpusHasASocketWithHalfOfTheProcessors) {
+  NodeSpec spec;
+  spec.gpus.resize(8);
+  EXPECT_EQ(numa_node(spec, 3), 0);
+  EXPECT_EQ(numa_node(spec, 4), 1);
+  EXPECT_EQ(near_processors(spec, 3, 32), "0-15");
+  EXPECT_EQ(near_processors(spec, 4, 32), "16-31");
+  EXPECT_EQ(near_processors(spec, 4, 2), "1");
+  EXPECT_EQ(near_processors(spec, 4, 1), "0");
+  spec.gpus.resize(1);
+  EXPECT_EQ(near_processors(spec, 0, 32), "0-31");
 }
 
 TEST(PciFiles, AWorkstationBoardHasADisplay) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <vector>
 
 #include "base/error.h"
 #include "emulator/engine/spec.h"

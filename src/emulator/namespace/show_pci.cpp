@@ -69,7 +69,7 @@ Result<void> show_pci(const fs::path& scratch, const NodeSpec& spec) {
   TRY_VOID(copy_devices(devices));
   for (std::size_t i = 0; i < spec.gpus.size(); ++i) {
     fs::remove(devices / pci_folder_name(spec.gpus[i]), error);  // this machine has something else there
-    TRY_VOID(write_pci_device(devices, spec.gpus[i], i));
+    TRY_VOID(write_pci_device(devices, spec, i));
   }
   TRY_VOID(bind_drivers(drivers));
   TRY_VOID(write_driver(drivers / "nvidia", spec));

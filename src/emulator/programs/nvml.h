@@ -16,7 +16,6 @@ namespace partita::emulator::programs {
 using driver::NvmlComputeInstance;
 using driver::NvmlDevice;
 using driver::NvmlGpuInstance;
-using namespace std::string_literals;
 
 // The open library, or nullptr.
 void* nvml_library();

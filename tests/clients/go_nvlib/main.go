@@ -50,6 +50,9 @@ func comparePci() int {
 		pci, ret := handle.GetPciInfo()
 		must(ret, "PCI info")
 		expect(pci.PciDeviceId == uint32(gpu.Device)<<16|uint32(gpu.Vendor), "%s is %x:%x", gpu.Address, gpu.Vendor, gpu.Device)
+		socket, ret := handle.GetNumaNodeId()
+		must(ret, "NUMA node")
+		expect(gpu.NumaNode == socket, "%s is at NUMA node %d, NVML says %d", gpu.Address, gpu.NumaNode, socket)
 		expect(gpu.Driver == "nvidia", "%s has the driver %q", gpu.Address, gpu.Driver)
 	}
 	return count
