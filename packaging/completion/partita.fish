@@ -255,7 +255,7 @@ complete -c partita -n '__fish_seen_subcommand_from study' -l seconds -x -d 'how
 complete -c partita -n '__fish_seen_subcommand_from study' -l warmup -x -d 'seconds at the start of a measured run that do not count (0)'
 complete -c partita -n '__fish_seen_subcommand_from defrag' -l for -x -d 'make room for this profile, as much as there can be, or so much: 3g.20gb=2'
 complete -c partita -n '__fish_seen_subcommand_from defrag' -l max-moves -x -d 'move at most N instances'
-complete -c partita -n '__fish_seen_subcommand_from defrag' -l leases -d 'leases without a process may be moved, too: parked meanwhile, then on another device'
+complete -c partita -n '__fish_seen_subcommand_from defrag' -l leases -d 'leases without a process, and without a GPU of their choice, may be moved, too: parked meanwhile'
 complete -c partita -n '__fish_seen_subcommand_from defrag' -s O -l output-file -r -F -d 'write the layout afterwards to FILE, for apply'
 complete -c partita -n '__fish_seen_subcommand_from policy; and not __fish_seen_subcommand_from simulate tune' -a simulate -d 'how placement policies would have served a trace'
 complete -c partita -n '__fish_seen_subcommand_from policy; and not __fish_seen_subcommand_from simulate tune' -a tune -d 'find weights for the potential, for a board, a mix or a trace'

@@ -23,11 +23,34 @@ bool takes_part(const layout::Gpu& gpu) {
          gpu.pins.empty();
 }
 
-Is kind_of(const layout::GpuInstance& instance, bool leases) {
+// "alice" of "lease alice (root)"; "" for other holders.
+std::string lease_name(const layout::Pin& pin) {
+  constexpr std::string_view kLease = "lease ";
+  if (!pin.holder.starts_with(kLease)) return "";
+  const auto rest = pin.holder.substr(kLease.size());
+  return rest.substr(0, rest.find(' '));
+}
+
+// Leases that may be elsewhere: none that named a GPU, or who else is on it.
+Result<std::set<std::string>> movable_leases(const Parsed& parsed, const Session& session) {
+  std::set<std::string> out;
+  if (!parsed.flag("leases")) return out;
+  api::LeaseQuery query;
+  query.caller = session.caller;
+  for (const auto& lease : TRY(session.node->leases(query))) {
+    const auto& asked = lease.requirement;
+    if (!asked.gpu && !asked.start && !asked.same_gpu_as && !asked.exclusive_gpu && !asked.whole_gpu)
+      out.insert(lease.name);
+  }
+  return out;
+}
+
+Is kind_of(const layout::GpuInstance& instance, const std::set<std::string>& movable) {
   if (!instance.pinned()) return Is::idle;
-  const bool leased_only =
-      std::ranges::all_of(instance.pins, [](const auto& pin) { return pin.reason == layout::Pin::Reason::leased; });
-  return leases && leased_only ? Is::held : Is::fixed;
+  const bool held = std::ranges::all_of(instance.pins, [&](const auto& pin) {
+    return pin.reason == layout::Pin::Reason::leased && movable.contains(lease_name(pin));
+  });
+  return held ? Is::held : Is::fixed;
 }
 
 // "3g.20gb=2".
@@ -50,7 +73,7 @@ Result<void> read_wanted(const Parsed& parsed, DefragAnswer& answer, fleet::Defr
   return {};
 }
 
-Result<std::vector<fleet::DefragGpu>> gpus_of(DefragAnswer& answer, bool leases) {
+Result<std::vector<fleet::DefragGpu>> gpus_of(DefragAnswer& answer, const std::set<std::string>& movable) {
   std::vector<fleet::DefragGpu> out;
   std::optional<Error> unknown;
   bool found = answer.wanted.empty();
@@ -59,7 +82,7 @@ Result<std::vector<fleet::DefragGpu>> gpus_of(DefragAnswer& answer, bool leases)
     if (!takes_part(gpu)) continue;
     fleet::DefragGpu one{gpu.board, {}, {}};
     for (const auto& instance : gpu.instances)
-      one.instances.push_back({{instance.profile, instance.placement.start}, kind_of(instance, leases)});
+      one.instances.push_back({{instance.profile, instance.placement.start}, kind_of(instance, movable)});
     if (!answer.wanted.empty()) {
       if (const auto match = layout::find_profile(*gpu.board, answer.wanted))
         one.wanted = match->profile;
@@ -104,13 +127,9 @@ std::string changed_layout(const DefragAnswer& answer) {
 // Leases are parked before, and back after.
 std::vector<std::string> commands(const std::string& partita, const DefragAnswer& answer) {
   std::vector<std::string> leases;
-  constexpr std::string_view kLease = "lease ";
   for (const auto& move : answer.plan.moves)
     for (const auto& pin : moved(answer, move).pins)
-      if (pin.holder.starts_with(kLease)) {  // "lease alice (root)"
-        const auto rest = pin.holder.substr(kLease.size());
-        leases.push_back(printable(rest.substr(0, rest.find(' '))));
-      }
+      if (const auto name = lease_name(pin); !name.empty()) leases.push_back(printable(name));
   std::ranges::sort(leases);
   leases.erase(std::ranges::unique(leases).begin(), leases.end());
   std::vector<std::string> out;
@@ -151,7 +170,8 @@ Result<int> run_defrag(const Parsed& parsed) {
   if (answer.file && *answer.file != "-") TRY_VOID(can_write_file(*answer.file));
   const auto session = TRY(open_session(parsed));
   answer.before = TRY(session->node->status()).state;
-  const auto gpus = TRY(gpus_of(answer, parsed.flag("leases")));
+  const auto movable = TRY(movable_leases(parsed, *session));
+  const auto gpus = TRY(gpus_of(answer, movable));
   answer.plan = TRY(fleet::defragment(gpus, goal));
   TRY_VOID(check_room(answer));
   answer.after = after(answer);

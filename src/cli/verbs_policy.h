@@ -68,7 +68,8 @@ inline constexpr Example kTuneExamples[] = {
 inline constexpr Option kDefragOptions[] = {
     {"--for", "PROFILE", "make room for this profile, as much as there can be, or so much: 3g.20gb=2"},
     {"--max-moves", "N", "move at most N instances"},
-    {"--leases", "", "leases without a process may be moved, too: parked meanwhile, then on another device"},
+    {"--leases", "",
+     "leases without a process, and without a GPU of their choice, may be moved, too: parked meanwhile"},
     {"-O,--output-file", "FILE", "write the layout afterwards to FILE, for apply", "", Completes::file},
 };
 inline constexpr Example kDefragExamples[] = {
