@@ -100,27 +100,26 @@ bool light(const IntegerProgram& program) {
 }
 
 void equip(CbcModel& model, bool light) {
-  CglGomory gomory;
-  gomory.setLimit(300);
-  model.addCutGenerator(&gomory, -1, "gomory");
-  CbcRounding simple(model);
-  CbcHeuristicDiveCoefficient dive(model);
-  model.addHeuristic(&simple);
-  model.addHeuristic(&dive);
-  model.setMaximumCutPassesAtRoot(light ? 3 : 20);
-  model.setMaximumCutPasses(2);
-  if (light) return;
   CglProbing probing;
   probing.setMaxPass(1);
   probing.setRowCuts(3);
+  CglGomory gomory;
+  gomory.setLimit(300);
   CglKnapsackCover knapsack;
   CglMixedIntegerRounding2 rounding;
-  model.addCutGenerator(&probing, -1, "probing");
-  model.addCutGenerator(&knapsack, -1, "knapsack");
-  model.addCutGenerator(&rounding, -1, "rounding");
+  if (!light) model.addCutGenerator(&probing, -1, "probing");
+  model.addCutGenerator(&gomory, -1, "gomory");
+  if (!light) model.addCutGenerator(&knapsack, -1, "knapsack");
+  if (!light) model.addCutGenerator(&rounding, -1, "rounding");
+  model.setMaximumCutPassesAtRoot(light ? 3 : 20);
+  model.setMaximumCutPasses(2);
+  CbcRounding simple(model);
+  CbcHeuristicDiveCoefficient dive(model);
   CbcHeuristicRINS neighbours(model);
   neighbours.setHowOften(50);
-  model.addHeuristic(&neighbours);
+  model.addHeuristic(&simple);
+  model.addHeuristic(&dive);
+  if (!light) model.addHeuristic(&neighbours);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ JobTable::JobTable(const Fleet& fleet, const Batch& batch) : goal(batch.goal) {
     for (const auto direction : {Direction::splitting, Direction::merging, Direction::both})
       orders_.back()[static_cast<std::size_t>(direction)] = order_of(kind, used[k], batch.times[k], direction);
     if (orders_.back().front().places.empty()) continue;
-    const auto most = std::min<std::int64_t>(*kind.count, static_cast<std::int64_t>(n));
+    const auto most = std::min<std::int64_t>(kind.count.value_or(0), static_cast<std::int64_t>(n));
     kind_of_gpu.insert(kind_of_gpu.end(), static_cast<std::size_t>(most), static_cast<int>(k));
   }
 }
