@@ -54,10 +54,10 @@ inline constexpr Option kTuneOptions[] = {
 
 inline constexpr Example kSimulateExamples[] = {
     {"partita policy simulate trace.csv --board a100-sxm4-40gb --gpus 64", "accepted by each policy and profile"},
-    {"partita policy simulate trace.csv --board h100-sxm5-80gb --gpus 8 --wait 1h --movable --migrate 30s -O "
-     "report.html",
-     "with waiting and moves, as a page with figures"},
-    {"partita policy simulate openb_pod_list_default.csv --columns openb --board a100-sxm4-80gb --gpus 60",
+    {"partita policy simulate trace.csv --board a30-24gb --gpus 8 --wait 1h -O report.html",
+     "with waiting, as a page with figures"},
+    {"partita policy simulate trace.csv --board a30-24gb --gpus 8 --movable --migrate 30s", "with moves"},
+    {"partita policy simulate pods.csv --columns openb --board h100-sxm5-80gb --gpus 60",
      "Alibaba's trace: shares of a GPU become profiles"},
 };
 inline constexpr Example kTuneExamples[] = {

@@ -20,7 +20,7 @@ Result<YamlDocument> parsed(std::string_view text, const std::string& file) {
   auto document = TRY(parse_yaml(text, file, kLimits));
   const YamlPlace root{&document, ""};
   constexpr std::array<std::string_view, 2> required{"version", "weights"};
-  constexpr std::array<std::string_view, 1> optional{"made_by"};
+  constexpr std::array<std::string_view, 1> optional{"source"};
   TRY_VOID(require_keys(root, document.root, required, optional));
   TRY_VOID(require_version(root, document.root, "v1"));
   TRY_VOID(as_mapping(YamlPlace{&document, "weights"}, *document.root.find("weights")));
@@ -58,9 +58,9 @@ Result<Potential> read_weights(std::string_view text, const std::string& file, c
   return out;
 }
 
-std::string write_weights(const Features& features, const Potential& potential, const std::string& made_by) {
-  std::string out = "version: v1\nmade_by: \"";
-  for (const char c : one_line(made_by, 1000)) {
+std::string write_weights(const Features& features, const Potential& potential, const std::string& source) {
+  std::string out = "version: v1\nsource: \"";
+  for (const char c : one_line(source, 1000)) {
     if (c == '"' || c == '\\') out += '\\';
     out += c;
   }

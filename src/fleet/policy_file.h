@@ -1,7 +1,7 @@
 // Weights of a potential as text. Text in, struct out.
 //
 //   version: v1
-//   made_by: partita policy tune --board a100-sxm4-40gb --seed 1
+//   source: partita policy tune --board a100-sxm4-40gb --seed 1
 //   weights:                 # one for each feature of the board (fleet/potential.h)
 //     free 0-3: 3.34
 //     one 4-7: -1.89
@@ -19,7 +19,7 @@ namespace partita::fleet {
 
 // `invalid` names file, line and key; a feature without weight, or a weight for no feature, too.
 Result<Potential> read_weights(std::string_view text, const std::string& file, const Features& features);
-std::string write_weights(const Features& features, const Potential& potential, const std::string& made_by);
+std::string write_weights(const Features& features, const Potential& potential, const std::string& source);
 
 // The weights that the program carries (data/policies/) for boards with these features. `not_found` says how to make
 // some.
