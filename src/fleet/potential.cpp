@@ -83,8 +83,10 @@ void Features::walk(std::span<const plan::Placed> placed, const Emit& emit) cons
   for (const auto& [a, b] : halves_) {
     walk_halves(a, b, tally, emit);
     walk_halves(b, a, tally, emit);
-    if (!regions_[a].smallest)
-      emit([&] { return fmt::format("one {} one {}", regions_[a].name, regions_[b].name); },
+    const auto& first = regions_[a];
+    const auto& second = regions_[b];
+    if (!first.smallest)
+      emit([&] { return fmt::format("one {} one {}", first.name, second.name); },
            yes(tally.held[a] == 1 && tally.held[b] == 1));
   }
   for (const auto s : counted_shapes_) {
