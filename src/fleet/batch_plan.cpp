@@ -106,7 +106,7 @@ class BatchPlanner {
   static std::int64_t total(const Fleet& fleet, std::size_t open) {
     std::int64_t out = 0;
     for (std::size_t k = 0; k < fleet.kinds.size(); ++k)
-      if (k != open) out += *fleet.kinds[k].count;
+      if (k != open) out += fleet.kinds[k].count.value_or(0);
     return out;
   }
 

@@ -99,7 +99,19 @@ bool light(const IntegerProgram& program) {
          });
 }
 
-void equip(CbcModel& model, bool light) {
+void equip_lightly(CbcModel& model) {
+  CglGomory gomory;
+  gomory.setLimit(300);
+  model.addCutGenerator(&gomory, -1, "gomory");
+  CbcRounding simple(model);
+  CbcHeuristicDiveCoefficient dive(model);
+  model.addHeuristic(&simple);
+  model.addHeuristic(&dive);
+  model.setMaximumCutPassesAtRoot(3);
+  model.setMaximumCutPasses(2);
+}
+
+void equip(CbcModel& model) {
   CglProbing probing;
   probing.setMaxPass(1);
   probing.setRowCuts(3);
@@ -107,11 +119,11 @@ void equip(CbcModel& model, bool light) {
   gomory.setLimit(300);
   CglKnapsackCover knapsack;
   CglMixedIntegerRounding2 rounding;
-  if (!light) model.addCutGenerator(&probing, -1, "probing");
+  model.addCutGenerator(&probing, -1, "probing");
   model.addCutGenerator(&gomory, -1, "gomory");
-  if (!light) model.addCutGenerator(&knapsack, -1, "knapsack");
-  if (!light) model.addCutGenerator(&rounding, -1, "rounding");
-  model.setMaximumCutPassesAtRoot(light ? 3 : 20);
+  model.addCutGenerator(&knapsack, -1, "knapsack");
+  model.addCutGenerator(&rounding, -1, "rounding");
+  model.setMaximumCutPassesAtRoot(20);
   model.setMaximumCutPasses(2);
   CbcRounding simple(model);
   CbcHeuristicDiveCoefficient dive(model);
@@ -119,7 +131,7 @@ void equip(CbcModel& model, bool light) {
   neighbours.setHowOften(50);
   model.addHeuristic(&simple);
   model.addHeuristic(&dive);
-  if (!light) model.addHeuristic(&neighbours);
+  model.addHeuristic(&neighbours);
 }
 
 }  // namespace
@@ -191,7 +203,10 @@ IntegerSolution solve(const IntegerProgram& program, const WorkLimits& limits, d
     StopHandler handler(&limits.stop);
     model.passInEventHandler(&handler);
   }
-  equip(model, light(program));
+  if (light(program))
+    equip_lightly(model);
+  else
+    equip(model);
   model.branchAndBound();
   out.nodes = model.getNodeCount();
   out.stopped = limits.stop && model.status() == 5;
