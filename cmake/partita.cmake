@@ -34,19 +34,14 @@ function(partita_component name)
   endif()
 endfunction()
 
-# partita_test(NAME SOURCES files... LINK targets... [LABEL label] [CONFIGURATION name]): a GoogleTest program, one ctest
-# each; with a configuration, only `ctest -C name` runs it.
+# partita_test(NAME SOURCES files... LINK targets... [LABEL label]): a GoogleTest program, one ctest each.
 function(partita_test name)
-  cmake_parse_arguments(ARG "" "LABEL;CONFIGURATION" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE _GLIBCXX_ASSERTIONS PARTITA_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-  if(ARG_CONFIGURATION)
-    add_test(NAME ${name} COMMAND ${name} CONFIGURATIONS ${ARG_CONFIGURATION})
-  else()
-    add_test(NAME ${name} COMMAND ${name})
-  endif()
+  add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 600)
   if(ARG_LABEL)
     set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL})
