@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 std::string to_text(const Json& json);       // indented, ends with a line feed
 std::string to_wire_text(const Json& json);  // in one line
-Json object_of(std::size_t members);  // empty, with room for so many
+Json object_of(std::size_t members);         // empty, with room for so many
 Json value_or_null(const std::optional<int>& value);
 Json value_or_null(const std::optional<double>& value);
 Json value_or_null(const std::optional<std::string>& value);

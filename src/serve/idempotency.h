@@ -1,6 +1,6 @@
 // Answers to POSTs that carried an Idempotency-Key, so that a client that lost the answer may ask again. Kept for a day
-// in memory; what leases were asked for with a key, the node itself remembers (api::Once). A refusal changed nothing and
-// is not kept: the next try may succeed. Thread safe.
+// in memory; what leases were asked for with a key, the node itself remembers (api::Once). A refusal changed nothing
+// and is not kept: the next try may succeed. Thread safe.
 #pragma once
 
 #include <condition_variable>
