@@ -1,7 +1,5 @@
 #include "cli/lease_options.h"
 
-#include <limits>
-
 #include "base/duration.h"
 #include "base/text.h"
 
@@ -45,18 +43,22 @@ Result<std::map<std::string, std::string>> labels_option(const Parsed& parsed) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
       return fail(ErrorCode::invalid, "option --label: expected KEY=TEXT, found " + quote(text));
-    out[text.substr(0, equals)] = text.substr(equals + 1);
+    const auto key = text.substr(0, equals);
+    if (!out.emplace(key, text.substr(equals + 1)).second)
+      return fail(ErrorCode::invalid, "option --label: " + quote(key) + " is given twice");
   }
   return out;
 }
 
 }  // namespace
 
-Result<std::optional<std::chrono::milliseconds>> duration_option(const Parsed& parsed, std::string_view key) {
+Result<std::optional<std::chrono::milliseconds>> duration_option(const Parsed& parsed, std::string_view key,
+                                                                 std::chrono::milliseconds least) {
   const auto text = parsed.text(key);
   if (!text) return std::nullopt;
   const auto out = parse_duration(*text);
   if (!out) return std::unexpected(in_context("option --" + std::string(key), out.error()));
+  if (*out < least) return fail(ErrorCode::invalid, "option --" + std::string(key) + ": expected more than nothing");
   return std::optional(*out);
 }
 
@@ -96,6 +98,7 @@ Result<api::Requirement> requirement_of(const Parsed& parsed, Session& session,
 
 Result<api::LeaseRequest> lease_request_of(const Parsed& parsed, Session& session,
                                            const std::optional<std::string>& profile) {
+  constexpr double kFewestCpus = 0.01, kMostCpus = 1e6;
   api::LeaseRequest out;
   out.caller = session.caller;
   out.holder.uid = session.caller.uid;
@@ -107,7 +110,7 @@ Result<api::LeaseRequest> lease_request_of(const Parsed& parsed, Session& sessio
   out.priority = TRY(priority_option(parsed));
   out.labels = TRY(labels_option(parsed));
   out.no_wait = parsed.flag("no-wait");
-  out.host_limits.cpus = TRY(parsed.real("cpus", 0, std::numeric_limits<double>::infinity()));
+  out.host_limits.cpus = TRY(parsed.real("cpus", kFewestCpus, kMostCpus));
   out.host_limits.memory = TRY(bytes_option(parsed, "memory-limit"));
   out.requirement = TRY(requirement_of(parsed, session, profile));
   return out;

@@ -19,7 +19,8 @@ Result<api::Requirement> requirement_of(const Parsed& parsed, Session& session,
 Result<api::LeaseRequest> lease_request_of(const Parsed& parsed, Session& session,
                                            const std::optional<std::string>& profile);
 // nullopt when the option is absent.
-Result<std::optional<std::chrono::milliseconds>> duration_option(const Parsed& parsed, std::string_view key);
+Result<std::optional<std::chrono::milliseconds>> duration_option(
+    const Parsed& parsed, std::string_view key, std::chrono::milliseconds least = std::chrono::milliseconds(1));
 Result<std::optional<Bytes>> bytes_option(const Parsed& parsed, std::string_view key);
 
 // The smallest profile of the node that is predicted to meet the needs, and its board. In lease_workload.cpp.

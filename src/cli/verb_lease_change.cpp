@@ -48,7 +48,7 @@ std::string released_words(const api::Lease& lease) {
 Result<api::Lease> release_one(const Parsed& parsed, Session& session, const std::string& name) {
   constexpr std::chrono::seconds kBeyondGrace{5};
   auto change = change_of(parsed, session, name);
-  if (const auto grace = TRY(duration_option(parsed, "grace"))) change.grace = *grace;
+  if (const auto grace = TRY(duration_option(parsed, "grace", std::chrono::milliseconds(0)))) change.grace = *grace;
   auto lease = with_nearest(session, name, session.node->release(change));
   if (!lease || parsed.flag("no-wait")) return lease;
   return wait_until_ended(session, *std::move(lease), change.grace + kBeyondGrace);

@@ -131,7 +131,7 @@ Result<void> lift(const ControllerPlace& place, Controller controller, const fs:
 Result<void> check_limits(const Limits& limits) {
   if (limits.cpus && !(*limits.cpus >= kFewestCpus && *limits.cpus <= kMostCpus))
     return fail(ErrorCode::invalid,
-                fmt::format("a limit of {} processors: expected {} or more", *limits.cpus, kFewestCpus));
+                fmt::format("a limit of {} processors: expected {} to {}", *limits.cpus, kFewestCpus, kMostCpus));
   if (limits.memory && limits.memory->value < mib(1).value)
     return fail(ErrorCode::invalid,
                 fmt::format("a limit of {} of memory: expected 1 MiB or more", to_string(*limits.memory)));

@@ -11,6 +11,33 @@ namespace partita::node {
 
 using State = api::LeaseState;
 
+namespace {
+
+constexpr std::string_view kOfThisRequest = "another lease of this request";
+
+// As if it were taken, for the lease of the same request that comes next: foreign, as nobody is to release it.
+Result<void> suppose(layout::NodeState& state, const lease::Choice& choice, lease::Geometries& geometries) {
+  for (layout::Gpu& there : state.gpus) {
+    if (there.uuid != choice.gpu) continue;
+    if (choice.plan.changes())
+      there.instances = TRY(plan::replay(there, geometries.of(there.board), choice.plan.steps));
+    for (layout::GpuInstance& instance : there.instances)
+      if (!choice.whole_gpu && instance.placement.start == choice.start)
+        instance.pins.push_back({layout::Pin::Reason::foreign, std::string(kOfThisRequest)});
+  }
+  return {};
+}
+
+// `next`: why there is no place for the one after those that fit.
+Error some_fit(std::size_t fit, std::size_t asked, Error next) {
+  std::string message =
+      fmt::format("{} of {} leases {} now, and they are given all or none", fit, asked, fit == 1 ? "fits" : "fit");
+  if (next.message.find(kOfThisRequest) == std::string::npos) message += "; of the next: " + next.message;
+  return {next.code, std::move(message), std::move(next.details)};
+}
+
+}  // namespace
+
 // All of one request, or none.
 Result<void> Keeper::place(std::int64_t bundle) {
   const std::vector<LeaseRecord*> members = book_.bundle(bundle);
@@ -35,7 +62,7 @@ Result<void> Keeper::place_one(LeaseRecord& record) {
   return take_choice(record, *choice);
 }
 
-// Why there is no place now for one lease of a request.
+// Why there is no place now for the leases of a request.
 Error Keeper::reason(const LeaseRecord& record) {
   auto constraints = constraints_of(record);
   if (!constraints) return std::move(constraints).error();
@@ -44,10 +71,15 @@ Error Keeper::reason(const LeaseRecord& record) {
       constraints->occupants.push_back(
           {other.lease.name, other.place->gpu,
            other.place->whole_gpu ? std::nullopt : std::optional(other.place->instance.start), other.lease.expires});
-  auto choice = lease::choose(state_, record.lease.requirement, *constraints, geometries_);
-  if (!choice) return std::move(choice).error();
-  if (book_.bundle(record.bundle).size() > 1)
-    return Error{ErrorCode::no_space, "there is room for some of the leases, not for all of them at once", {}};
+  const api::Requirement& wanted = record.lease.requirement;
+  const std::size_t asked = book_.bundle(record.bundle).size();
+  layout::NodeState state = state_;
+  for (std::size_t fit = 0; fit < asked; ++fit) {
+    auto choice = lease::choose(state, wanted, *constraints, geometries_);
+    if (!choice) return fit == 0 ? std::move(choice).error() : some_fit(fit, asked, std::move(choice).error());
+    if (const auto taken = suppose(state, *choice, geometries_); !taken) return taken.error();
+    if (wanted.whole_gpu || wanted.exclusive_gpu) constraints->closed_gpus.push_back(choice->gpu);
+  }
   return Error{ErrorCode::no_space, "there is room, but it is kept for requests that came before", {}};
 }
 

@@ -19,10 +19,9 @@ bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && 
 bool may_be_in_name(char c) { return is_letter_or_digit(c) || c == '.' || c == '_' || c == '-'; }
 
 // CDI names are one space for all: a lease that is called as a device would stand for that device to containers.
-// Of several each has a number behind the name.
-bool names_a_device(const std::string& name, int count) {
-  const bool whole = name == "all" || name.find_first_not_of("0123456789") == std::string::npos;
-  return (whole && count == 1) || name.starts_with("MIG-") || name.starts_with("GPU-");
+bool names_a_device(const std::string& name) {
+  return name == "all" || name.find_first_not_of("0123456789") == std::string::npos || name.starts_with("MIG-") ||
+         name.starts_with("GPU-");
 }
 
 Result<void> check_name(const api::LeaseRequest& request) {
@@ -35,7 +34,7 @@ Result<void> check_name(const api::LeaseRequest& request) {
         fmt::format("lease name {}: expected 1 to {} characters of a-z, A-Z, 0-9, '.', '_', '-', beginning with "
                     "a letter or digit",
                     quote(name), longest));
-  if (names_a_device(name, request.count))
+  if (names_a_device(name))
     return fail(ErrorCode::invalid,
                 fmt::format("lease name {}: containers find devices by such names; expected neither 'all', nor digits "
                             "alone, nor MIG- or GPU- at the beginning",
@@ -75,6 +74,7 @@ std::string made_name(const std::string& user, std::int64_t id) {
   for (const char c : user)
     if (may_be_in_name(c) && (!name.empty() || is_letter_or_digit(c))) name += c;
   if (name.empty()) name = "lease";
+  if (names_a_device(name + '-')) name.insert(0, "lease-");  // a user called MIG
   return fmt::format("{}-{}", name.substr(0, kLongestName - 21), id);
 }
 

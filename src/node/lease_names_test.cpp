@@ -34,14 +34,14 @@ TEST(LeaseNames, DoNotStandForDevices) {
     EXPECT_EQ(checked.error().code, ErrorCode::invalid);
     EXPECT_THAT(checked.error().message, HasSubstr("containers find devices by such names")) << name;
   }
-  EXPECT_TRUE(check("all", 2)) << "they are called all-1 and all-2";
-  EXPECT_FALSE(check("GPU-x", 2));
+  for (const auto* name : {"all", "17", "MIG-x", "GPU-x"})
+    EXPECT_FALSE(check(name, 2)) << name << ": one rule, as the API describes it, however many are asked for";
   for (const auto* name : {"all-of-it", "1g", "0.1", "mig", "gpu-user", "alice-train"})
     EXPECT_TRUE(check(name)) << name;
 }
 
 TEST(LeaseNames, MadeOnesAreGood) {
-  for (const auto* user : {"alice", "uid 1000", "", "--", "all", "DOM\\bob"})
+  for (const auto* user : {"alice", "uid 1000", "", "--", "all", "DOM\\bob", "MIG", "GPU", "MIG-x"})
     EXPECT_TRUE(check(made_name(user, 7))) << user;
   EXPECT_EQ(made_name("", 7), "lease-7");
 }

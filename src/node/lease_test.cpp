@@ -86,6 +86,8 @@ TEST(Lease, SeveralAreGrantedTogetherOrNotAtAll) {
   const auto refused = node->lease(request);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::no_space);
+  EXPECT_THAT(all_of(refused.error()), HasSubstr("3 of 4 leases fit now, and they are given all or none"));
+  EXPECT_THAT(all_of(refused.error()), HasSubstr("2g.10gb@0 (another lease of this request)"));
   EXPECT_THAT(value(node->leases({})), IsEmpty());
   EXPECT_EQ(world.draw(0), "on");
   request.count = 3;
@@ -93,6 +95,21 @@ TEST(Lease, SeveralAreGrantedTogetherOrNotAtAll) {
   ASSERT_THAT(leases, SizeIs(3));
   EXPECT_EQ(leases[2].name, "many-3");
   EXPECT_EQ(world.draw(0), "on 2g.10gb@0* 2g.10gb@2* 2g.10gb@4*");
+}
+
+TEST(Lease, SeveralThatDoNotFitAreToldWhoIsInTheWayOfTheNext) {
+  LeaseWorld world(kOneGpu);
+  world.must_apply(world.exactly({{0, {}}}));
+  auto node = world.open();
+  value(node->lease(world.ask("3g.20gb", "other")));
+  auto request = world.ask("2g.10gb", "many");
+  request.count = 3;
+  const auto refused = node->lease(request);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(all_of(refused.error()),
+              HasSubstr("2 of 3 leases fit now, and they are given all or none; of the next: "
+                        "2g.10gb does not fit on this node now; releasing lease other (root)"));
+  EXPECT_THAT(value(node->leases({})), SizeIs(1));
 }
 
 TEST(Lease, AppliesLeaveItsPartitionAlone) {
