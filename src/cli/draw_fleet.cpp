@@ -142,25 +142,6 @@ std::string proof(const FleetAnswer& answer) {
   return out + '\n';
 }
 
-std::string draw_explanation(const Look& look, const FleetAnswer& answer) {
-  if (!answer.explanation) return "";
-  std::string out;
-  for (const auto& each : answer.explanation->bindings)
-    if (each.binds) out += fmt::format("bound by {}: alone they ask for {:.2f} GPUs\n", each.resource, each.least_gpus);
-  Table table({{"if only this changed"},
-               {"one GPU less", true},
-               {"as planned", true},
-               {"one GPU more", true},
-               {"cost of one more", true}});
-  for (const auto& margin : answer.explanation->margins)
-    table.add({{printable(answer.demand.wants[static_cast<std::size_t>(margin.want)].name)},
-               {margin.cheaper ? number(*margin.cheaper) : "none"},
-               {number(margin.here)},
-               {number(margin.roomier)},
-               {fmt::format("{:.3g}", margin.price)}});
-  return out + (table.empty() ? "" : "how much would fit:\n" + table.draw(look));
-}
-
 std::string summary(const FleetAnswer& answer) {
   const auto sums = fleet::totals(answer.fleet.fleet, answer.plan);
   std::string out = fmt::format("{} in use, {} changed; {} created, {} destroyed",
@@ -201,6 +182,7 @@ std::string draw_fleet_plan(const Look& look, const FleetAnswer& answer) {
     if (!part.empty() && !out.empty()) out += '\n';
     out += part;
   }
+  out += draw_timed_explanation(look, answer);
   for (const auto& path : answer.written) out += "wrote " + path + '\n';
   return out;
 }

@@ -8,6 +8,7 @@
 #include "cli/terminal.h"
 #include "fleet/batch_plan.h"
 #include "fleet/explain.h"
+#include "fleet/explain_timed.h"
 #include "fleet/fleet_file.h"
 #include "fleet/nodes.h"
 #include "fleet/services.h"
@@ -32,6 +33,8 @@ struct FleetAnswer {
   std::vector<std::string> assumed_times;  // boards whose times of reconfiguration are those of others
   std::vector<fleet::NodeLayout> nodes;
   std::optional<fleet::Explanation> explanation;
+  std::vector<fleet::LeaseMargin> lease_margins;  // where an explanation was asked for
+  std::optional<fleet::BatchMargin> batch_margin;
   std::vector<std::string> written;  // files
 };
 
@@ -41,6 +44,9 @@ std::string to_json(const FleetAnswer& answer);
 // The parts with times: tables, and GPUs drawn over time.
 std::string draw_leases(const Look& look, const FleetAnswer& answer);
 std::string draw_batch(const Look& look, const FleetAnswer& answer);
+// What binds, and what a little more or less would change; empty where it was not asked for.
+std::string draw_explanation(const Look& look, const FleetAnswer& answer);
+std::string draw_timed_explanation(const Look& look, const FleetAnswer& answer);
 // The same as a page: timelines of the GPUs, one row per instance.
 report::Report fleet_report(const FleetAnswer& answer, const std::string& command);
 

@@ -61,17 +61,34 @@ Json want_json(const FleetAnswer& answer, std::size_t w) {
   return out;
 }
 
+Json otherwise_json(const fleet::Otherwise& otherwise) {
+  if (!otherwise) return nullptr;
+  Json out = Json::array();
+  for (const auto& level : *otherwise)
+    out.push_back({{"name", level.name}, {"value", level.value}, {"bound", level.bound}, {"proven", level.proven()}});
+  return out;
+}
+
 Json explanation_json(const FleetAnswer& answer) {
   if (!answer.explanation) return nullptr;
-  Json out{{"bindings", Json::array()}, {"margins", Json::array()}};
+  const bool cost = answer.demand.goal == fleet::Goal::cost;
+  const auto for_cost = [&](const std::optional<double>& value) {
+    return cost && value ? Json(*value) : Json(nullptr);
+  };
+  Json out{{"bindings", Json::array()}, {"margins", Json::array()}, {"gpus", Json::array()}};
   for (const auto& each : answer.explanation->bindings)
-    out["bindings"].push_back({{"resource", each.resource}, {"least_gpus", each.least_gpus}, {"binds", each.binds}});
+    out["bindings"].push_back({{"resource", each.resource}, {"least_cost", each.least_cost}, {"binds", each.binds}});
   for (const auto& each : answer.explanation->margins)
     out["margins"].push_back({{"name", answer.demand.wants[static_cast<std::size_t>(each.want)].name},
-                              {"fits_with_one_gpu_less", each.cheaper ? Json(*each.cheaper) : Json(nullptr)},
-                              {"fits_as_planned", each.here},
-                              {"fits_with_one_gpu_more", each.roomier},
-                              {"cost_of_one_more", each.price}});
+                              {"left_out", otherwise_json(each.without)},
+                              {"fits_with_one_gpu_less", for_cost(each.cheaper)},
+                              {"fits_as_planned", for_cost(each.here)},
+                              {"fits_with_one_gpu_more", for_cost(each.roomier)},
+                              {"cost_of_one_more", for_cost(each.price)}});
+  for (const auto& each : answer.explanation->gpus)
+    out["gpus"].push_back({{"board", each.board},
+                           {"with_one_less", otherwise_json(each.less)},
+                           {"with_one_more", otherwise_json(each.more)}});
   return out;
 }
 
@@ -93,7 +110,14 @@ Json jobs_json(const FleetAnswer& answer) {
            {"stopped_by_clock", plan.schedule.stopped},
            {"gpus_added", plan.added},
            {"gpus_added_bound", plan.added_bound},
+           {"explanation", nullptr},
            {"gpus", Json::array()}};
+  if (const auto& margin = answer.batch_margin)
+    out["explanation"] = {{"last", plan.batch.jobs[static_cast<std::size_t>(margin->last)].name},
+                          {"alone_s", margin->alone_s},
+                          {"board", margin->board},
+                          {"with_one_gpu_less_s", seconds_or_null(margin->less)},
+                          {"with_one_gpu_more_s", seconds_or_null(margin->more)}};
   for (const auto& gpu : plan.schedule.gpus) {
     Json instances = Json::array();
     for (const auto& each : gpu.instances) {
@@ -127,7 +151,12 @@ Json leases_json(const FleetAnswer& answer) {
            {"peak_s", calendar.peak_s},
            {"most_at_once", calendar.most_at_once},
            {"longest_cut_s", calendar.longest_cut_s},
+           {"explanation", Json::array()},
            {"gpus", Json::array()}};
+  for (const auto& margin : answer.lease_margins)
+    out["explanation"].push_back({{"lease", plan.leases[static_cast<std::size_t>(margin.lease)].name},
+                                  {"runs_at_peak", margin.at_peak},
+                                  {"cost_without", margin.cost_without}});
   for (const auto& gpu : calendar.gpus) {
     Json spans = Json::array();
     for (const auto& span : gpu.spans)

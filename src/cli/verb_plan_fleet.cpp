@@ -53,7 +53,7 @@ Result<void> add_services(const fleet::DemandFile& file, const std::string& path
 }
 
 // Jobs and timed leases, on what the steady plan leaves; leases first.
-Result<void> add_timed(fleet::DemandFile& file, const fleet::SolveOptions& options, FleetAnswer& answer) {
+Result<void> add_timed(fleet::DemandFile& file, const fleet::SolveOptions& options, bool explain, FleetAnswer& answer) {
   if (file.batch.jobs.empty() && file.leases.empty()) return {};
   const auto& fleet = answer.fleet.fleet;
   const std::string name = "mig_reconfig_times.csv";
@@ -62,11 +62,13 @@ Result<void> add_timed(fleet::DemandFile& file, const fleet::SolveOptions& optio
   auto room = fleet::room_beside(fleet, answer.steady ? &answer.plan : nullptr);
   if (!file.leases.empty()) {
     answer.leases = TRY(fleet::plan_timed_leases(room, file.leases, times));
+    if (explain) answer.lease_margins = TRY(fleet::explain_leases(room, file.leases, times, *answer.leases));
     room = fleet::room_beside(std::move(room), answer.leases->calendar);
   }
   if (file.batch.jobs.empty()) return {};
   TRY_VOID(predict_jobs(file.batch, fleet));
   answer.batch = TRY(fleet::plan_batch(room, file.batch, times, {.stop = options.limits.stop}));
+  if (explain) answer.batch_margin = TRY(fleet::explain_batch(*answer.batch, {.stop = options.limits.stop}));
   return {};
 }
 
@@ -133,7 +135,7 @@ Result<int> run_plan_fleet(const Parsed& parsed) {
     answer.nodes = fleet::spread(answer.fleet, answer.plan);
   }
   TRY_VOID(confirm(parsed, answer));
-  TRY_VOID(add_timed(file, options, answer));
+  TRY_VOID(add_timed(file, options, parsed.flag("explain"), answer));
   if (answer.steady && parsed.flag("explain"))
     answer.explanation = TRY(fleet::explain(answer.fleet.fleet, answer.demand, answer.plan, options));
   TRY_VOID(write_files(parsed, answer));

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <optional>
 #include <random>
+#include <string>
 
 #include "fleet/explain.h"
 #include "fleet/test_instances.h"
@@ -294,6 +296,92 @@ TEST(Explain, TellsWhatOneGpuChanges) {
       EXPECT_LE(least(*margin.cheaper), cost - 1);
     }
   }
+}
+
+// Two quantities of another plan, as trying everything finds them; nullopt: there is none.
+std::optional<std::pair<double, double>> tried(const Fleet& fleet, const Demand& demand) {
+  const auto best = BruteForce(fleet, demand).best();
+  if (best.first == std::numeric_limits<double>::max()) return std::nullopt;
+  return best;
+}
+
+void expect_same(const Otherwise& told, const std::optional<std::pair<double, double>>& best, const std::string& what) {
+  ASSERT_EQ(told.has_value(), best.has_value()) << what;
+  if (!told) return;
+  EXPECT_DOUBLE_EQ(told->at(0).value, best->first) << what;
+  EXPECT_TRUE(told->at(0).proven()) << what;
+  if (told->size() > 1) {
+    EXPECT_DOUBLE_EQ(told->at(1).value, best->second) << what;
+  }
+}
+
+// A GPU less and more, and each line left out, on fleets of two boards with pinned and idle instances.
+TEST(Explain, AgreesWithTryingEverythingOnSmallFleets) {
+  int gpus = 0;
+  for (const auto goal : {Goal::cost, Goal::touched, Goal::disturbance}) {
+    for (std::uint32_t seed = 0; seed < 12; ++seed) {
+      auto one = test::recut(seed, {{"a30-24gb", 2}, {"a100-sxm4-40gb", 1}}, 0.4, 0.7, goal);
+      if (one.demand.wants.empty()) continue;
+      const auto plan = solve(one.fleet, one.demand);
+      ASSERT_TRUE(plan) << seed;
+      const auto told = explain(one.fleet, one.demand, *plan, {});
+      ASSERT_TRUE(told) << seed << told.error().message;
+      const auto where = [&](const std::string& what) {
+        return "seed " + std::to_string(seed) + ", goal " + std::to_string(static_cast<int>(goal)) + ", " + what;
+      };
+      for (const auto& margin : told->margins) {
+        auto demand = one.demand;
+        demand.wants.erase(demand.wants.begin() + margin.want);
+        if (!demand.wants.empty()) expect_same(margin.without, tried(one.fleet, demand), where("without a line"));
+      }
+      for (const auto& margin : told->gpus) {
+        ++gpus;
+        auto least = one.fleet.kinds.end();
+        const auto pins = [](const Kind& kind) { return std::ranges::count(kind.state, true, &Occupant::pinned); };
+        for (auto kind = one.fleet.kinds.begin(); kind != one.fleet.kinds.end(); ++kind)
+          if (kind->board->id == margin.board &&
+              (least == one.fleet.kinds.end() ||
+               std::pair(pins(*kind), kind->state.size()) < std::pair(pins(*least), least->state.size())))
+            least = kind;
+        auto fleet = one.fleet;
+        --*fleet.kinds[static_cast<std::size_t>(least - one.fleet.kinds.begin())].count;
+        expect_same(margin.less, tried(fleet, one.demand), where("less " + margin.board));
+        fleet = one.fleet;
+        auto demand = one.demand;
+        const int added = static_cast<int>(fleet.kinds.size());
+        fleet.kinds.push_back({"added", least->board, {}, 1, least->price});
+        for (auto& want : demand.wants)
+          for (std::size_t s = 0, n = want.servers.size(); s < n; ++s)
+            if (want.servers[s].kind == least - one.fleet.kinds.begin())
+              want.servers.push_back({added, want.servers[s].profile, want.servers[s].weight});
+        expect_same(margin.more, tried(fleet, demand), where("more " + margin.board));
+      }
+      for (const auto& binding : told->bindings)
+        EXPECT_LE(binding.least_cost, plan->levels[0].value + 1e-6) << where(binding.resource);
+    }
+  }
+  EXPECT_GT(gpus, 40);
+}
+
+TEST(Explain, NamesWhatBindsAMixedFleet) {
+  const auto fleet = a100s(3, {{{profile("1g.10gb"), 0}, true}});
+  // Beside what is pinned one 3g.40gb fits on each: the other four are on two more.
+  auto mixed = fleet;
+  mixed.kinds.push_back({"more", test::board("a100-sxm4-80gb"), {}, std::nullopt, 2});
+  Demand demand{{{"3g", 7, {{0, profile("3g.40gb")}, {1, profile("3g.40gb")}}}}, Goal::cost};
+  const auto plan = solve(mixed, demand);
+  ASSERT_TRUE(plan);
+  const auto told = explain(mixed, demand, *plan, {});
+  ASSERT_TRUE(told);
+  EXPECT_EQ(plan->levels[0].value, 7);  // three that are in use, and two more
+  const auto places = std::ranges::find(told->bindings, "places for 3g.40gb", &Binding::resource);
+  ASSERT_NE(places, told->bindings.end());
+  EXPECT_DOUBLE_EQ(places->least_cost, 7);
+  EXPECT_TRUE(places->binds);
+  const auto compute = std::ranges::find(told->bindings, "compute slices", &Binding::resource);
+  ASSERT_NE(compute, told->bindings.end());
+  EXPECT_NEAR(compute->least_cost, 3 + (2 * 3.0 / 7), 1e-6);  // 18 of 21 slices are free beside the pinned ones
+  EXPECT_FALSE(compute->binds);
 }
 
 }  // namespace

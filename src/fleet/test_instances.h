@@ -45,7 +45,7 @@ class PythonRandom {
   }
 
   std::size_t below(std::size_t n) {     // randrange(n), choice of n
-    const int bits = std::bit_width(n);  // 1 to 32
+    const int bits = static_cast<int>(std::bit_width(n));  // 1 to 32
     std::uint64_t r = n;
     while (r >= n) r = static_cast<std::uint64_t>(word()) >> (32 - bits);
     return r;

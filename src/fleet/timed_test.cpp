@@ -5,6 +5,7 @@
 
 #include "fleet/batch_plan.h"
 #include "fleet/demand_file.h"
+#include "fleet/explain_timed.h"
 #include "fleet/solve.h"
 #include "fleet/test_instances.h"
 
@@ -151,6 +152,35 @@ TEST(Calendar, FindsThePeakAndReusesWhatHasEnded) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::no_space);
   EXPECT_THAT(refused.error().message, HasSubstr("at 3 s"));
+}
+
+TEST(Explain, TellsWhatLeasesAndJobsChange) {
+  const auto fleet = fleet_of("a100-sxm4-40gb", std::nullopt);
+  const auto room = room_beside(fleet, nullptr);
+  const auto leases = leases_of(
+      "[{profile: 1g.5gb, from_s: 50, for_s: 9}, {profile: 7g.40gb, from_s: 0, for_s: 10, count: 2}, "
+      "{profile: 3g.20gb, from_s: 5, for_s: 2}]",
+      fleet);
+  const auto plan = plan_timed_leases(room, leases, times(fleet)).value();
+  const auto told = explain_leases(room, leases, times(fleet), plan).value();
+  ASSERT_EQ(told.size(), 3U);
+  EXPECT_EQ(told[0].lease, 1);
+  EXPECT_TRUE(told[0].at_peak);
+  EXPECT_EQ(told[0].cost_without, 1);
+  EXPECT_EQ(told[1].cost_without, 2);  // the 3g.20gb
+  EXPECT_FALSE(told[2].at_peak);
+  EXPECT_EQ(told[2].cost_without, 3);
+
+  // Halves of a GPU, 10 s a job: four on one GPU take two rounds, on two GPUs one, on none they do not run.
+  const auto one = fleet_of("a100-sxm4-40gb", 1);
+  const auto batch = plan_batch(room_beside(one, nullptr), batch_of(one, 4, 10, std::nullopt), times(one)).value();
+  const auto margin = explain_batch(batch).value();
+  EXPECT_EQ(margin.less, std::nullopt);
+  ASSERT_TRUE(margin.more);
+  EXPECT_GT(batch.schedule.makespan_s, 20);
+  EXPECT_GT(*margin.more, 10);
+  EXPECT_LT(*margin.more, 11);
+  EXPECT_EQ(margin.alone_s, 10);
 }
 
 TEST(Calendar, IsRightOnRandomLeasesAndNearItsBound) {

@@ -1,0 +1,143 @@
+// plan --fleet --explain: what binds, and what a little more or less would change.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "cli/draw_fleet.h"
+#include "cli/table.h"
+
+namespace partita::cli {
+namespace {
+
+using fleet::Goal;
+using fleet::Margin;
+
+std::string number(double value) {
+  return value == std::floor(value) && std::abs(value) < 1e15 ? fmt::format("{:.0f}", value)
+                                                              : fmt::format("{:.1f}", value);
+}
+
+std::string in_words(const std::vector<fleet::Level>& levels, std::size_t most) {
+  std::vector<std::string> parts;
+  for (const auto& level : levels)
+    if (parts.size() < most)
+      parts.push_back(fmt::format("{} {}{}", level.name, number(level.value), level.proven() ? "" : " at most"));
+  return join(parts, ", ");
+}
+
+std::string in_words(const fleet::Otherwise& otherwise) { return otherwise ? in_words(*otherwise, 2) : "no plan"; }
+
+const fleet::Want& want_of(const FleetAnswer& answer, const Margin& margin) {
+  return answer.demand.wants[static_cast<std::size_t>(margin.want)];
+}
+
+std::string draw_bindings(const FleetAnswer& answer) {
+  std::string out;
+  const bool priced = std::ranges::any_of(answer.fleet.fleet.kinds, [](const auto& kind) { return kind.price != 1; });
+  for (const auto& each : answer.explanation->bindings)
+    if (each.binds)
+      out += fmt::format("bound by {}: {} {:.2f}{}\n", each.resource, priced ? "alone, cost" : "alone they ask for",
+                         each.least_cost, priced ? "" : " GPUs");
+  return out;
+}
+
+// The least that must go for a plan that is a GPU cheaper, and what a GPU more gives most of; as shares of a want.
+std::string draw_neighbours(const FleetAnswer& answer) {
+  const auto& explanation = *answer.explanation;
+  const auto& margins = explanation.margins;
+  const auto share = [&](const Margin& margin, double value) { return value / want_of(answer, margin).amount; };
+  const Margin* cheaper = nullptr;
+  for (const auto& each : margins)
+    if (each.cheaper && (cheaper == nullptr || share(each, *each.cheaper) > share(*cheaper, *cheaper->cheaper)))
+      cheaper = &each;
+  const auto roomier =
+      std::ranges::max_element(margins, {}, [&](const auto& each) { return share(each, each.roomier); });
+  const double cost = answer.plan.levels.front().value;
+  const auto instead = [&](const Margin& margin, double value) {
+    const auto& want = want_of(answer, margin);
+    return fmt::format("{} {} instead of {}, all else kept\n", printable(want.name), number(value),
+                       number(want.amount));
+  };
+  std::string out = fmt::format("next cheaper plan, cost {}: ", number(cost - explanation.gpu_price));
+  out += cheaper == nullptr ? "only with less of several lines, or none\n" : instead(*cheaper, *cheaper->cheaper);
+  out += fmt::format("next roomier plan, cost {}: ", number(cost + explanation.gpu_price));
+  return out +
+         (share(*roomier, roomier->roomier) <= 1 ? "there is no room for more\n" : instead(*roomier, roomier->roomier));
+}
+
+std::string draw_room(const Look& look, const FleetAnswer& answer) {
+  Table table({{"if only this changed"},
+               {"one GPU less", true},
+               {"as planned", true},
+               {"one GPU more", true},
+               {"cost of one more", true},
+               {"left out"}});
+  for (const auto& margin : answer.explanation->margins)
+    table.add({{printable(want_of(answer, margin).name)},
+               {margin.cheaper ? number(*margin.cheaper) : "none"},
+               {number(margin.here)},
+               {number(margin.roomier)},
+               {fmt::format("{:.3g}", margin.price)},
+               {in_words(margin.without)}});
+  return "how much would fit:\n" + table.draw(look);
+}
+
+std::string draw_left_out(const Look& look, const FleetAnswer& answer) {
+  Table table({{"left out"}, {"then"}});
+  for (const auto& margin : answer.explanation->margins)
+    table.add({{printable(want_of(answer, margin).name)}, {in_words(margin.without)}});
+  return table.draw(look);
+}
+
+std::string draw_gpus(const Look& look, const FleetAnswer& answer) {
+  if (answer.explanation->gpus.empty()) return "";
+  Table table({{"one GPU"}, {"less"}, {"more"}});
+  const auto open = [&](const std::string& board) {
+    return std::ranges::any_of(answer.fleet.fleet.kinds,
+                               [&](const auto& kind) { return kind.board->id == board && !kind.count; });
+  };
+  for (const auto& each : answer.explanation->gpus)
+    table.add({{each.board}, {in_words(each.less)}, {open(each.board) ? "open: no change" : in_words(each.more)}});
+  return table.draw(look);
+}
+
+}  // namespace
+
+std::string draw_explanation(const Look& look, const FleetAnswer& answer) {
+  if (!answer.explanation || answer.explanation->margins.empty()) return "";
+  if (answer.demand.goal == Goal::cost)
+    return draw_bindings(answer) + draw_neighbours(answer) + draw_room(look, answer) + draw_gpus(look, answer);
+  return draw_left_out(look, answer) + draw_gpus(look, answer);
+}
+
+std::string draw_timed_explanation(const Look& look, const FleetAnswer& answer) {
+  std::string out;
+  if (!answer.lease_margins.empty()) {
+    const auto& calendar = answer.leases->calendar;
+    Table table({{"lease left out"}, {"runs at the peak"}, {"cost of the others", true}});
+    for (const auto& margin : answer.lease_margins)
+      table.add({{printable(answer.leases->leases[static_cast<std::size_t>(margin.lease)].name)},
+                 {margin.at_peak ? "yes" : "no"},
+                 {number(margin.cost_without)}});
+    out +=
+        fmt::format("\nleases are bound by their peak at {:g} s: cost {}\n", calendar.peak_s, number(calendar.cost)) +
+        table.draw(look);
+  }
+  if (answer.batch_margin) {
+    const auto& margin = *answer.batch_margin;
+    const auto& batch = answer.batch->batch;
+    const auto value = [](const std::optional<double>& seconds) {
+      return seconds ? fmt::format("{:.1f} s", *seconds) : "not all jobs run";
+    };
+    out += fmt::format("\njobs end with {}, which alone would end at {:.1f} s\n",
+                       printable(batch.jobs[static_cast<std::size_t>(margin.last)].name), margin.alone_s);
+    out += fmt::format("{} with one {} less: {}; as planned: {}; one more: {}\n",
+                       batch.goal == fleet::JobGoal::makespan ? "makespan" : "mean completion", margin.board,
+                       value(margin.less), value(answer.batch->schedule.value(batch.goal)), value(margin.more));
+  }
+  return out;
+}
+
+}  // namespace partita::cli
