@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/csv.h"
+#include "base/file.h"
 #include "catalog/embedded.h"
 #include "fleet/schedule.h"
 #include "fleet/test_instances.h"
@@ -38,7 +39,8 @@ std::vector<ReconfigureTime> a100_times() {
 
 // By set and number of jobs.
 std::map<std::pair<std::string, int>, std::vector<FarInstance>> far_instances() {
-  const auto table = parse_csv(*catalog::embedded_file("measured/far_instances.csv"), "far").value();
+  const auto text = read_file(PARTITA_SOURCE_DIR "/data/measured/far_instances.csv").value();
+  const auto table = parse_csv(text, "far").value();
   const auto times = a100_times();
   const auto profiles = test::plain_profiles(*test::board("a100-sxm4-40gb"));  // 1g, 1g double, 2g, 3g, 4g, 7g
   const std::array<std::pair<const char*, int>, 5> sizes{{{"t1_s", profiles[0]},
