@@ -91,15 +91,15 @@ const catalog::Profile& profile_of(const fleet::Room& room, int kind, int profil
   return room.fleet.kinds[static_cast<std::size_t>(kind)].board->profiles[static_cast<std::size_t>(profile)];
 }
 
-std::string draw_gpu(const Look& look, const FleetAnswer& answer, const fleet::GpuSchedule& gpu) {
-  const auto& plan = *answer.batch;
+std::string draw_gpu(const Look& look, const fleet::BatchPlan& plan, const fleet::GpuSchedule& gpu) {
   Canvas canvas(look, plan.room.fleet.kinds[static_cast<std::size_t>(gpu.kind)].board->placement_units,
                 plan.schedule.makespan_s);
   for (const auto& instance : gpu.instances) {
     const int size = profile_of(plan.room, gpu.kind, instance.placed.profile).placement_size;
     const int start = instance.placed.start;
     if (!instance.there) canvas.add({start, size, instance.create_s, instance.ready_s, "", true});
-    if (instance.destroy_s) canvas.add({start, size, *instance.destroy_s, *instance.gone_s, "", true});
+    if (instance.destroy_s && instance.gone_s)
+      canvas.add({start, size, *instance.destroy_s, *instance.gone_s, "", true});
     for (const auto& run : instance.runs)
       canvas.add({start, size, run.begin_s, run.end_s, plan.batch.jobs[static_cast<std::size_t>(run.job)].name, false});
   }
@@ -117,10 +117,9 @@ std::string assumed(const FleetAnswer& answer) {
          ": the longest known of other boards are taken\n";
 }
 
-Table runs_table(const FleetAnswer& answer, std::size_t& left) {
+Table runs_table(const fleet::BatchPlan& plan, std::size_t& left) {
   Table table({{"job"}, {"GPU", true}, {"instance"}, {"begins", true}, {"ends", true}});
   std::size_t rows = 0;
-  const auto& plan = *answer.batch;
   for (std::size_t g = 0; g < plan.schedule.gpus.size(); ++g)
     for (const auto& instance : plan.schedule.gpus[g].instances)
       for (const auto& run : instance.runs) {
@@ -143,11 +142,10 @@ std::string draw_batch(const Look& look, const FleetAnswer& answer) {
   const auto& plan = *answer.batch;
   std::string out;
   for (std::size_t g = 0; g < std::min(kMostDrawn, plan.schedule.gpus.size()); ++g)
-    out +=
-        title(look, "jobs", plan.room, plan.schedule.gpus[g].kind, g) + draw_gpu(look, answer, plan.schedule.gpus[g]);
+    out += title(look, "jobs", plan.room, plan.schedule.gpus[g].kind, g) + draw_gpu(look, plan, plan.schedule.gpus[g]);
   out += more(plan.schedule.gpus.size()) + axis(plan.schedule.makespan_s) + '\n';
   std::size_t left = 0;
-  out += runs_table(answer, left).draw(look);
+  out += runs_table(plan, left).draw(look);
   if (left > 0) out += fmt::format("and {} more: see them with -o json\n", count_of(left, "run"));
   const auto& schedule = plan.schedule;
   const double value = schedule.value(plan.batch.goal);
