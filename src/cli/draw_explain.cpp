@@ -36,10 +36,14 @@ const fleet::Want& want_of(const FleetAnswer& answer, const Margin& margin) {
 std::string draw_bindings(const FleetAnswer& answer) {
   std::string out;
   const bool priced = std::ranges::any_of(answer.fleet.fleet.kinds, [](const auto& kind) { return kind.price != 1; });
-  for (const auto& each : answer.explanation->bindings)
-    if (each.binds)
-      out += fmt::format("bound by {}: {} {:.2f}{}\n", each.resource, priced ? "alone, cost" : "alone they ask for",
-                         each.least_cost, priced ? "" : " GPUs");
+  for (const auto& each : answer.explanation->bindings) {
+    if (!each.binds) continue;
+    out += "bound by " + each.resource;
+    if (!each.resource.starts_with("how "))
+      out += priced ? fmt::format(", which alone costs {}", number(each.least_cost))
+                    : fmt::format(": alone they ask for {:.2f} GPUs", each.least_cost);
+    out += '\n';
+  }
   return out;
 }
 
@@ -80,14 +84,15 @@ std::string draw_room(const Look& look, const FleetAnswer& answer) {
                {number(margin.here)},
                {number(margin.roomier)},
                {fmt::format("{:.3g}", margin.price)},
-               {in_words(margin.without)}});
+               {answer.demand.wants.size() == 1 ? "nothing is wanted" : in_words(margin.without)}});
   return "how much would fit:\n" + table.draw(look);
 }
 
 std::string draw_left_out(const Look& look, const FleetAnswer& answer) {
   Table table({{"left out"}, {"then"}});
   for (const auto& margin : answer.explanation->margins)
-    table.add({{printable(want_of(answer, margin).name)}, {in_words(margin.without)}});
+    table.add({{printable(want_of(answer, margin).name)},
+               {answer.demand.wants.size() == 1 ? "nothing is wanted" : in_words(margin.without)}});
   return table.draw(look);
 }
 
