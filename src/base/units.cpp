@@ -19,8 +19,8 @@ Result<Bytes> parse_bytes(std::string_view text) {
   const std::string_view trimmed = trim(text);
   const auto wrong = [&] {
     return fail(ErrorCode::invalid,
-                fmt::format("'{}' is no amount of memory; expected a number with a unit, such as 2GiB, 512MiB or 5GB",
-                            text.substr(0, 60)));
+                fmt::format("{} is no amount of memory; expected a number with a unit, such as 2GiB, 512MiB or 5GB",
+                            quote(text)));
   };
   double number = 0;
   const auto [end, status] =

@@ -224,7 +224,7 @@ Result<std::optional<double>> Parsed::real(std::string_view key, double min, dou
       (out > 0 || std::isfinite(max)))
     return out;
   const auto range = std::isfinite(max) ? fmt::format("a number from {} to {}", min, max) : "a number above 0";
-  return fail(ErrorCode::invalid, fmt::format("option --{}: expected {}, found \"{}\"", key, range, *value));
+  return fail(ErrorCode::invalid, fmt::format("option --{}: expected {}, found {}", key, range, quote(*value)));
 }
 
 Result<Parsed> parse(std::vector<std::string> arguments) {

@@ -32,7 +32,7 @@ Result<T> word(const Parsed& parsed, std::string_view key, const api::Words<T, n
     names.emplace_back(name);
   }
   return fail(ErrorCode::invalid,
-              fmt::format("option --{}: expected {}, found \"{}\"", key, fmt::join(names, ", "), *given));
+              fmt::format("option --{}: expected {}, found {}", key, fmt::join(names, ", "), quote(*given)));
 }
 
 std::optional<int> batch_in(std::string_view text) {
@@ -52,8 +52,8 @@ Result<void> read_batches(const Parsed& parsed, api::PredictRequest& request) {
   const auto last = dots == std::string::npos ? first : batch_in(given->substr(dots + 2));
   if (!first || !last)
     return fail(ErrorCode::invalid,
-                fmt::format("option --batch: expected a whole number from 1 to {}, or a range 1..256, found \"{}\"",
-                            kMaxBatch, *given));
+                fmt::format("option --batch: expected a whole number from 1 to {}, or a range 1..256, found {}",
+                            kMaxBatch, quote(*given)));
   if (*first > *last)
     return fail(ErrorCode::invalid,
                 fmt::format("option --batch: the range {} is empty: write {}..{}", *given, *last, *first));

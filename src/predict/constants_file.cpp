@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "base/yaml.h"
 #include "catalog/embedded.h"
 #include "predict/constants.h"
@@ -22,7 +23,7 @@ Result<void> read_constant(const YamlPlace& place, const YamlNode& node, Constan
   auto table = key_table();
   auto info = std::ranges::find(table, name, &KeyInfo::name);
   if (info == table.end()) {
-    return std::unexpected(yaml_error(place, *node.find("name"), fmt::format("no constant is called '{}'", name)));
+    return std::unexpected(yaml_error(place, *node.find("name"), fmt::format("no constant is called {}", quote(name))));
   }
   std::string unit = TRY(as_text(place.at("unit"), *node.find("unit")));
   if (unit != info->unit) {

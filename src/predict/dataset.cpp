@@ -84,8 +84,8 @@ class Row {
   }
 
   std::unexpected<Error> wrong(std::string_view column, std::string_view expected) const {
-    return fail(ErrorCode::invalid, fmt::format("{}:{}: {}: expected {}, found '{}'", table_.file, table_.lines[row_],
-                                                column, expected, text(column)));
+    return fail(ErrorCode::invalid, fmt::format("{}:{}: {}: expected {}, found {}", table_.file, table_.lines[row_],
+                                                column, expected, quote(text(column))));
   }
 
  private:

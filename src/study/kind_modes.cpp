@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "study/kinds.h"
 #include "study/scenario_file.h"
 #include "study/words.h"
@@ -107,7 +108,7 @@ Result<Question> read(const Fields& study, Context& context) {
     } else {
       return study.error(
           "modes",
-          fmt::format("expected mig, time_slice, mps, vgpu_best_effort or vgpu_equal_share, found \"{}\"", mode));
+          fmt::format("expected mig, time_slice, mps, vgpu_best_effort or vgpu_equal_share, found {}", quote(mode)));
     }
   }
   return q;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "predict/table.h"
 #include "study/kinds.h"
 #include "study/words.h"
@@ -51,7 +52,7 @@ Result<Question> read(const Fields& study, Context& context) {
       for (const std::string_view key : {"from", "to"}) {
         const std::string& name = key == "from" ? loss.from : loss.to;
         if (std::ranges::none_of(q.rows, [&](const Row& r) { return r.place.name == name; }))
-          return row.error(key, fmt::format("no place is called \"{}\"", name));
+          return row.error(key, fmt::format("no place is called {}", quote(name)));
       }
       q.losses.push_back(std::move(loss));
     }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "predict/table.h"
 #include "study/kinds.h"
 #include "study/words.h"
@@ -71,7 +72,7 @@ Result<Question> read(const Fields& study, Context& context) {
       const std::string name = TRY(row.text("workload"));
       const auto at = std::ranges::find_if(q.wanted, [&](const Wanted& w) { return w.inference.workload == name; });
       if (at == q.wanted.end())
-        return row.error("workload", fmt::format("\"{}\" is not among the study's workloads", name));
+        return row.error("workload", fmt::format("{} is not among the study's workloads", quote(name)));
       at->inference.settings.batch = TRY(row.integer("batch", 1, 1 << 20, at->inference.settings.batch));
       at->slo_s = TRY(row.number("slo_ms", 1e-3, 1e7, 1e3 * at->slo_s)) / 1e3;
       at->exception = true;

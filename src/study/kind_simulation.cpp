@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "study/isolation.h"
 #include "study/kinds.h"
 #include "study/measured_section.h"
@@ -54,7 +55,7 @@ Result<Question> read(const Fields& study, Context& context) {
     q.runs.push_back({TRY(read_scenario(row, board, shared, context)), {}, {}, {}});
     const auto& tenants = q.runs.back().spec.tenants;
     if (!q.focus.empty() && std::ranges::none_of(tenants, [&](const auto& t) { return t.name == q.focus; }))
-      return row.error("tenants", fmt::format("no tenant is called \"{}\", the study's focus", q.focus));
+      return row.error("tenants", fmt::format("no tenant is called {}, the study's focus", quote(q.focus)));
   }
   return q;
 }

@@ -132,7 +132,7 @@ Result<ChangeSpec> read_change(const Fields& row, std::vector<ServerSpec>& serve
     const auto at = seats.find(name);
     const ServerSpec* server = find(servers, name);
     if (at == seats.end() || !server)
-      return row.error("destroy", fmt::format("no MIG server is called \"{}\" then", name));
+      return row.error("destroy", fmt::format("no MIG server is called {} then", quote(name)));
     on = server->place.board;
     change.down_s += TRY(reconfigure_times(*on, at->second.profile)).destroy_s;
     seats.erase(at);
@@ -143,8 +143,9 @@ Result<ChangeSpec> read_change(const Fields& row, std::vector<ServerSpec>& serve
     Created created{TRY(made.text("as")), TRY(context.read_place(made, board))};
     if (!created.place.partition.profile) return made.error("profile", "expected a MIG profile");
     if (!find(servers, created.server))
-      return made.error("as", fmt::format("no server is called \"{}\"", created.server));
-    if (seats.contains(created.server)) return made.error("as", fmt::format("\"{}\" is still there", created.server));
+      return made.error("as", fmt::format("no server is called {}", quote(created.server)));
+    if (seats.contains(created.server))
+      return made.error("as", fmt::format("{} is still there", quote(created.server)));
     change.down_s += TRY(reconfigure_times(*created.place.board, created.place.profile())).create_s;
     profiles.push_back(created.place.profile());
     on = created.place.board;
@@ -260,7 +261,8 @@ Result<ScenarioSpec> read_scenario(const Fields& fields, const std::string& boar
                                                  spec.servers.size(), spec.tenants.size()));
     if (tenant.server.empty()) tenant.server = spec.servers[spec.servers.size() > 1 ? i : 0].name;
     if (!find(spec.servers, tenant.server))
-      return fields.error("tenants", fmt::format("no server is called \"{}\" (tenant {})", tenant.server, tenant.name));
+      return fields.error("tenants",
+                          fmt::format("no server is called {} (tenant {})", quote(tenant.server), tenant.name));
   }
   std::map<int, Seats> seats;
   for (const ServerSpec& server : spec.servers) {
