@@ -121,11 +121,12 @@ Result<std::unique_ptr<api::Node>> node_at(const std::string& server) {
   if (server.starts_with("unix:")) return client::connect(std::filesystem::path(server.substr(5)));
   client::Remote remote{server, variable("PARTITA_TOKEN").value_or(""), std::nullopt};
   if (const auto authority = variable("PARTITA_CA")) remote.authority = *authority;
+  auto node = TRY(client::connect(remote));
   if (remote.token.empty())
     return fail(ErrorCode::denied, "the server " + server +
                                        " wants a token: set PARTITA_TOKEN to one that partita token "
                                        "create made on its node");
-  return client::connect(remote);
+  return node;
 }
 
 }  // namespace

@@ -1,7 +1,13 @@
 #include "client/client.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <fstream>
+
+#include "base/test_folder.h"
 #include "client/progress_line.h"
 
 namespace partita::client {
@@ -14,6 +20,20 @@ TEST(Client, NobodyAnswersIsUnavailable) {
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::unavailable);
   EXPECT_NE(status.error().message.find("/nonexistent/partita.sock"), std::string::npos);
+}
+
+TEST(Client, SaysWhyADaemonCannotBeReached) {
+  const TestFolder folder;
+  const auto plain = folder.path() / "plain", left = folder.path() / "left";
+  std::ofstream(plain) << "text";
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{AF_UNIX, {}};
+  left.native().copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  ::close(socket);  // as a daemon that was killed leaves it
+  for (const auto& [path, why] : {std::pair(folder.path() / "none", "no such socket"), std::pair(plain, "is no socket"),
+                                  std::pair(left, "nobody answers: the daemon has ended")})
+    EXPECT_NE(connect(path).value()->status().error().message.find(why), std::string::npos) << path;
 }
 
 TEST(Client, LongSocketPathsAreRefused) {

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <httplib.h>
 
@@ -68,11 +69,24 @@ std::string next_page(const std::string& link) {
   return link.substr(1, link.find('>') - 1);
 }
 
+// Why no daemon could be reached through this socket.
+std::string unreached(const std::filesystem::path& socket) {
+  std::error_code error;
+  const auto status = std::filesystem::status(socket, error);
+  if (error == std::errc::permission_denied) return "a folder on the way to it is closed to this user";
+  if (status.type() == std::filesystem::file_type::not_found)
+    return "there is no such socket: partita serve makes it when it starts";
+  if (status.type() != std::filesystem::file_type::socket) return "that is no socket";
+  if (::access(socket.c_str(), W_OK) != 0) return "the socket is closed to this user";
+  return "nobody answers: the daemon has ended, partita serve starts it again";
+}
+
 class HttplibHttp final : public Http {
  public:
-  // `tls`: the same client, where it makes TLS connections.
-  HttplibHttp(std::unique_ptr<httplib::ClientImpl> client, std::string where, const httplib::SSLClient* tls = nullptr)
-      : client_(std::move(client)), where_(std::move(where)), tls_(tls) {
+  // One of them: `tls`, the same client, where it makes TLS connections; `socket`, where it has a daemon's.
+  HttplibHttp(std::unique_ptr<httplib::ClientImpl> client, std::string where, const httplib::SSLClient* tls,
+              std::filesystem::path socket)
+      : client_(std::move(client)), where_(std::move(where)), tls_(tls), socket_(std::move(socket)) {
     client_->set_connection_timeout(kConnectPatience.count());
     client_->set_keep_alive(true);
     client_->set_url_encode(false);
@@ -125,7 +139,7 @@ class HttplibHttp final : public Http {
     switch (error) {
       case httplib::Error::Connection:
       case httplib::Error::ConnectionTimeout:
-        return "nobody answers";
+        return socket_.empty() ? "nobody answers" : unreached(socket_);
       case httplib::Error::Read:
         return "the connection broke, or no answer came in time";
       case httplib::Error::Write:
@@ -143,6 +157,7 @@ class HttplibHttp final : public Http {
   std::unique_ptr<httplib::ClientImpl> client_;
   std::string where_;
   const httplib::SSLClient* tls_;
+  std::filesystem::path socket_;
 };
 
 // Else it would be told only when a connection fails, and not why.
@@ -165,7 +180,9 @@ Result<Address> address_of(const std::string& url) {
   constexpr std::string_view kScheme = "https://";
   constexpr int kDefaultPort = 443, kMostPort = 65535;
   const auto wrong = [&](const std::string& why) {
-    return fail(ErrorCode::invalid, "the server's address: expected https://HOST:PORT, found " + quote(url) + why);
+    return fail(
+        ErrorCode::invalid,
+        "the server's address: expected https://HOST:PORT or the path of a socket, /..., found " + quote(url) + why);
   };
   if (!url.starts_with(kScheme)) return wrong(url.starts_with("http://") ? ": tokens are sent through TLS only" : "");
   auto rest = std::string_view(url).substr(kScheme.size());
@@ -205,7 +222,7 @@ Result<std::unique_ptr<Http>> http_to(const std::filesystem::path& socket) {
   auto client = std::make_unique<httplib::ClientImpl>(socket.native(), 80);
   client->set_address_family(AF_UNIX);
   client->set_default_headers({{"Host", "localhost"}});
-  return std::make_unique<HttplibHttp>(std::move(client), "the daemon at " + socket.native());
+  return std::make_unique<HttplibHttp>(std::move(client), "the daemon at " + socket.native(), nullptr, socket);
 }
 
 Result<std::unique_ptr<Http>> http_to(const Remote& remote) {
@@ -218,7 +235,7 @@ Result<std::unique_ptr<Http>> http_to(const Remote& remote) {
   if (remote.authority) client->set_ca_cert_path(remote.authority->native());
   client->enable_server_certificate_verification(true);
   if (!remote.token.empty()) client->set_bearer_token_auth(remote.token);
-  return std::make_unique<HttplibHttp>(std::move(client), "the server " + remote.url, tls);
+  return std::make_unique<HttplibHttp>(std::move(client), "the server " + remote.url, tls, std::filesystem::path());
 }
 
 }  // namespace partita::client
