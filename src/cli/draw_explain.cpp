@@ -108,6 +108,30 @@ std::string draw_gpus(const Look& look, const FleetAnswer& answer) {
   return table.draw(look);
 }
 
+std::string draw_lease_margins(const Look& look, const fleet::LeasePlan& plan,
+                               const std::vector<fleet::LeaseMargin>& margins) {
+  Table table({{"lease left out"}, {"runs at the peak"}, {"cost of the others", true}});
+  for (const auto& margin : margins)
+    table.add({{printable(plan.leases[static_cast<std::size_t>(margin.lease)].name)},
+               {margin.at_peak ? "yes" : "no"},
+               {number(margin.cost_without)}});
+  return fmt::format("\nleases are bound by their peak at {:g} s: cost {}\n", plan.calendar.peak_s,
+                     number(plan.calendar.cost)) +
+         table.draw(look);
+}
+
+std::string draw_batch_margin(const fleet::BatchPlan& plan, const fleet::BatchMargin& margin) {
+  const auto value = [](const std::optional<double>& seconds) {
+    return seconds ? fmt::format("{:.1f} s", *seconds) : "not all jobs run";
+  };
+  const auto goal = plan.batch.goal;
+  return fmt::format("\njobs end with {}, which alone would end at {:.1f} s\n",
+                     printable(plan.batch.jobs[static_cast<std::size_t>(margin.last)].name), margin.alone_s) +
+         fmt::format("{} with one {} less: {}; as planned: {}; one more: {}\n",
+                     goal == fleet::JobGoal::makespan ? "makespan" : "mean completion", margin.board,
+                     value(margin.less), value(plan.schedule.value(goal)), value(margin.more));
+}
+
 }  // namespace
 
 std::string draw_explanation(const Look& look, const FleetAnswer& answer) {
@@ -119,29 +143,9 @@ std::string draw_explanation(const Look& look, const FleetAnswer& answer) {
 
 std::string draw_timed_explanation(const Look& look, const FleetAnswer& answer) {
   std::string out;
-  if (!answer.lease_margins.empty()) {
-    const auto& calendar = answer.leases->calendar;
-    Table table({{"lease left out"}, {"runs at the peak"}, {"cost of the others", true}});
-    for (const auto& margin : answer.lease_margins)
-      table.add({{printable(answer.leases->leases[static_cast<std::size_t>(margin.lease)].name)},
-                 {margin.at_peak ? "yes" : "no"},
-                 {number(margin.cost_without)}});
-    out +=
-        fmt::format("\nleases are bound by their peak at {:g} s: cost {}\n", calendar.peak_s, number(calendar.cost)) +
-        table.draw(look);
-  }
-  if (answer.batch_margin) {
-    const auto& margin = *answer.batch_margin;
-    const auto& batch = answer.batch->batch;
-    const auto value = [](const std::optional<double>& seconds) {
-      return seconds ? fmt::format("{:.1f} s", *seconds) : "not all jobs run";
-    };
-    out += fmt::format("\njobs end with {}, which alone would end at {:.1f} s\n",
-                       printable(batch.jobs[static_cast<std::size_t>(margin.last)].name), margin.alone_s);
-    out += fmt::format("{} with one {} less: {}; as planned: {}; one more: {}\n",
-                       batch.goal == fleet::JobGoal::makespan ? "makespan" : "mean completion", margin.board,
-                       value(margin.less), value(answer.batch->schedule.value(batch.goal)), value(margin.more));
-  }
+  if (answer.leases && !answer.lease_margins.empty())
+    out += draw_lease_margins(look, *answer.leases, answer.lease_margins);
+  if (answer.batch && answer.batch_margin) out += draw_batch_margin(*answer.batch, *answer.batch_margin);
   return out;
 }
 

@@ -56,7 +56,7 @@ Result<BatchMargin> explain_batch(const BatchPlan& plan, const ScheduleOptions& 
   out.board = fleet.kinds[at(kind)].board->id;
   out.alone_s = alone(plan.batch.jobs[at(out.last)]);
   auto smaller = fleet;
-  --*smaller.kinds[at(kind)].count;
+  if (auto& count = smaller.kinds[at(kind)].count) --*count;
   out.less = TRY(value_on(smaller, plan.batch, options));
   auto larger = fleet;
   auto batch = plan.batch;

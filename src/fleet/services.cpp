@@ -16,6 +16,8 @@ namespace {
 constexpr double kShare = 0.9 / 2;
 constexpr double kSigmas = 2.576;  // 99.5 % of a normal distribution lie below
 constexpr double kSurge = 1.05;    // near its limit a queue is very sensitive: the promise holds for so much more
+constexpr double kJustIn = 1e-6;   // of a limit: what takes all of it is late as soon as anything is rounded
+constexpr double kLate = 0.85;     // of what may be late: by chance more is late at times
 
 double saturated_limit(double limit_ms) { return 0.9 * std::trunc(limit_ms) / 2; }
 
@@ -23,7 +25,9 @@ double saturated_limit(double limit_ms) { return 0.9 * std::trunc(limit_ms) / 2;
 double rate_within(const ServicePoint& point, double limit_ms, const ServiceRule& rule) {
   if (rule.kind == ServiceRule::Kind::saturated) return point.latency_ms < saturated_limit(limit_ms) ? point.per_s : 0;
   const double service_ms = point.latency_ms * longest_factor(rule, point.sigma);
-  return point.processes * highest_rate({service_ms, point.batch, limit_ms, rule.quantile, rule.variability}) / kSurge;
+  const double quantile = 1 - (kLate * (1 - rule.quantile));
+  const double limit = limit_ms * (1 - kJustIn);
+  return point.processes * highest_rate({service_ms, point.batch, limit, quantile, rule.variability}) / kSurge;
 }
 
 // No rate is above this one: what a point takes when always busy.

@@ -38,7 +38,9 @@ struct ServiceRule {
     // takes its full throughput. No queueing.
     saturated,
     // Requests come by chance, wait for a process to be free, and are batched as they wait: the rate at which the
-    // quantile of waiting and service together just meets the limit (queueing.h), less 5 %: so much more may come.
+    // quantile of waiting and service together just meets the limit (queueing.h), with 15 % fewer late, less 5 %: so
+    // much
+    // more may come.
     queueing,
   };
   Kind kind = Kind::queueing;

@@ -136,6 +136,19 @@ TEST(Queueing, PromisesWhatPlayedRequestsConfirm) {
   }
 }
 
+// A batch that takes all of a limit leaves nothing for rounding, nor for waiting.
+TEST(Choices, KeepAwayFromTheLimit) {
+  const ServiceRule rule;
+  const std::vector<ServicePoint> points{{"m", "", 1, 1, 1, 60, 15}};
+  EXPECT_FALSE(choices(points, {"web", "m", 1, 15}, rule));
+  const auto just = choices(points, {"web", "m", 1, 15.1}, rule);
+  ASSERT_TRUE(just);
+  // Fewer than may be are late, also when a twentieth more come.
+  const double rate = just->at(0).rate_per_s;
+  EXPECT_LE(late_share({15, 1, 15.1, rule.quantile, rule.variability}, rate * 1.05), 0.0085);
+  EXPECT_GE(late_share({15, 1, 15.1, rule.quantile, rule.variability}, rate * 1.05), 0.008);
+}
+
 TEST(Queueing, TakesNothingWhereTheServiceAloneIsTooLong) {
   EXPECT_EQ(highest_rate({20, 4, 19, 0.99, 1}), 0);
   EXPECT_EQ(late_share({20, 4, 100, 0.99, 1}, 200.1), 1);

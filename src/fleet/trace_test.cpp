@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/file.h"
+#include "base/yaml.h"
 #include "fleet/policy_file.h"
 #include "fleet/policy_tune.h"
 #include "fleet/test_instances.h"
@@ -131,6 +133,21 @@ TEST(PolicyFile, what_is_wrong_is_told) {
   EXPECT_THAT(wrong("version: v2\nweights: {instances: 1}\n"), HasSubstr("version"));
   EXPECT_THAT(wrong("version: v1\nweights: {instances: 1e9}\n"), HasSubstr("from -1000000"));
   EXPECT_THAT(wrong("version: v1\nweights: [1]\n"), HasSubstr("weights"));
+}
+
+// The schema that people's editors use has the keys that are read, and the features that every board has.
+TEST(PolicyFile, schema_has_the_keys_that_are_read) {
+  const auto text = read_file(PARTITA_SOURCE_DIR "/data/schemas/weights.schema.json").value();
+  const auto schema = parse_yaml(text, "weights.schema.json").value();
+  const auto& properties = *schema.root.find("properties");
+  const auto features = Features(test::board("rtx-pro-4500"));
+  std::string keys = "version: v1\nweights: {}\n";
+  for (const auto& [key, of] : properties.members)
+    if (key != "version" && key != "weights") keys += key + ": x\n";
+  EXPECT_THAT(read_weights(keys, "w.yaml", features).error().message, HasSubstr("expected a weight"));
+  EXPECT_THAT(read_weights(keys + "other: x\n", "w.yaml", features).error().message, HasSubstr("other"));
+  for (const auto& name : properties.find("weights")->find("required")->items)
+    EXPECT_THAT(features.names(), testing::Contains(name.text));
 }
 
 TEST(Tune, weights_get_better_and_repeat) {
