@@ -36,6 +36,7 @@ struct Kind {
   std::optional<int> wanted;
   std::vector<int> gpus;
   int family = 0;  // GPUs of one board
+  StateId stands = 0;
   std::vector<Way> ways;
 };
 
@@ -87,13 +88,14 @@ class Defragmenter {
       auto& [board, states, movable] = families_[static_cast<std::size_t>(family)];
       std::vector<plan::Placed> placed;
       for (const auto& instance : gpu.instances) placed.push_back(instance.placed);
-      if (!states.find(placed))
+      const auto stands = states.find(placed);
+      if (!stands)
         return fail(ErrorCode::invalid,
                     fmt::format("GPU number {} holds instances that {} does not allow together", g, board->id));
       for (const auto& instance : gpu.instances)
         if (instance.is != Is::fixed) ++movable[position(states, instance.placed.profile)];
       const auto [entry, fresh] = known.try_emplace(Key{family, gpu.instances, gpu.wanted}, kinds_.size());
-      if (fresh) kinds_.push_back({gpu.board, gpu.instances, gpu.wanted, {}, family, {}});
+      if (fresh) kinds_.push_back({gpu.board, gpu.instances, gpu.wanted, {}, family, *stands, {}});
       kinds_[entry->second].gpus.push_back(static_cast<int>(g));
     }
     return {};
@@ -145,7 +147,9 @@ class Defragmenter {
       way.held += instance.is == Is::held ? 1 : 0;
     }
     if (goal_.most_moves >= 0 && way.moves > goal_.most_moves) return;
-    std::vector<StateId> reached{*states.find(standing)};
+    const auto rest = states.find(standing);
+    if (!rest) return;  // cannot be: it is a part of what may stand together
+    std::vector<StateId> reached{*rest};
     std::vector<Balance> balances{way.balance};
     std::map<StateId, bool> seen{{reached.front(), true}};
     for (std::size_t i = 0; i < reached.size(); ++i) {
@@ -316,7 +320,7 @@ class Defragmenter {
         for (auto n = choice.counts[k][w]; n > 0 && gpu != kind.gpus.end(); --n, ++gpu) {
           const auto& way = kind.ways[w];
           out.room_after += way.value;
-          out.room_before += value(kind, states, before(kind));
+          out.room_before += value(kind, states, kind.stands);
           std::vector<plan::Placed> rest = states.placed(way.then);
           for (std::size_t i = 0; i < kind.instances.size(); ++i) {
             const auto& instance = kind.instances[i];
@@ -331,12 +335,6 @@ class Defragmenter {
     for (auto& [key, both] : exchange) pair_up(both.first, both.second, out);
     std::ranges::sort(out.moves, {}, [](const DefragMove& move) { return std::pair(move.from, move.before.start); });
     return out;
-  }
-
-  StateId before(const Kind& kind) const {
-    std::vector<plan::Placed> placed;
-    for (const auto& instance : kind.instances) placed.push_back(instance.placed);
-    return *families_[static_cast<std::size_t>(kind.family)].states.find(placed);
   }
 
   // Within a GPU where that is possible, else in order.

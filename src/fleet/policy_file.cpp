@@ -73,7 +73,7 @@ std::string write_weights(const Features& features, const Potential& potential, 
 
 Result<Potential> shipped_weights(const Features& features) {
   for (const auto path : catalog::embedded_files("policies/")) {
-    const auto text = *catalog::embedded_file(path);
+    const auto text = catalog::embedded_file(path).value_or(std::string_view{});
     const auto document = TRY(parsed(text, std::string(path)));
     if (fits(document, features)) return read_weights(text, std::string(path), features);
   }

@@ -74,7 +74,7 @@ class Reader {
     request.arrival = TRY(number(table, arrival_, columns_.arrival, 0, kLatest));
     request.duration = TRY(duration(table, request.arrival));
     request.profile = static_cast<std::uint32_t>(TRY(profile(table, gpus > 1)));
-    if (movable_) request.movable = TRY(movable(table));
+    if (movable_) request.movable = TRY(movable(table, *movable_));
     if (gpus > 1) ++out_.split;
     if (out_.requests.size() + static_cast<std::size_t>(gpus) > kMostRequests)
       return fail(ErrorCode::invalid,
@@ -104,9 +104,9 @@ class Reader {
       return TRY(table.require(column.name));
     };
     duration_ = TRY(wanted(columns_.duration));
-    end_ = TRY(wanted(columns_.end));
+    end_ = TRY(wanted(columns_.end)).value_or(0);
     profile_ = TRY(wanted(columns_.profile));
-    share_ = TRY(wanted(columns_.share));
+    share_ = TRY(wanted(columns_.share)).value_or(0);
     gpus_ = TRY(wanted(columns_.gpus));
     movable_ = TRY(wanted(columns_.movable));
     if (!movable_ && columns_.movable.name.empty()) movable_ = table.column("movable");
@@ -131,7 +131,7 @@ class Reader {
 
   Result<double> duration(const CsvTable& table, double arrival) const {
     if (duration_) return number(table, *duration_, columns_.duration, 0, kLatest);
-    const double end = TRY(number(table, *end_, columns_.end, 0, kLatest));
+    const double end = TRY(number(table, end_, columns_.end, 0, kLatest));
     if (end < arrival)
       return wrong(table, columns_.end, fmt::format("ends at {}, before it arrives at {}", end, arrival));
     return end - arrival;
@@ -139,7 +139,7 @@ class Reader {
 
   Result<int> profile(const CsvTable& table, bool whole) {
     if (profile_) return named(table, table.rows[0][*profile_]);
-    const double share = whole ? 1 : TRY(number(table, *share_, columns_.share, 0, 1));
+    const double share = whole ? 1 : TRY(number(table, share_, columns_.share, 0, 1));
     if (share <= 0) return wrong(table, columns_.share, "expected a share above 0, found 0");
     const auto known = by_share_.find(share);
     if (known != by_share_.end()) return known->second;
@@ -162,18 +162,19 @@ class Reader {
     return match->profile;
   }
 
-  Result<bool> movable(const CsvTable& table) const {
-    const auto text = lower(trim(table.rows[0][*movable_]));
+  static Result<bool> movable(const CsvTable& table, std::size_t at) {
+    const auto text = lower(trim(table.rows[0][at]));
     if (text == "true" || text == "1" || text == "yes") return true;
     if (text == "false" || text == "0" || text == "no") return false;
-    return wrong(table, {table.columns[*movable_]}, fmt::format("expected true or false, found {}", quote(text)));
+    return wrong(table, {table.columns[at]}, fmt::format("expected true or false, found {}", quote(text)));
   }
 
   const catalog::Board& board_;
   const TraceColumns& columns_;
   bool resolved_ = false;
   std::size_t arrival_ = 0;
-  std::optional<std::size_t> duration_, end_, profile_, share_, gpus_, movable_;
+  std::optional<std::size_t> duration_, profile_, gpus_, movable_;
+  std::size_t end_ = 0, share_ = 0;  // where there is no duration_, no profile_: check() saw to it
   std::map<double, int> by_share_;
   std::map<std::string, int, std::less<>> by_name_;
   Trace out_;

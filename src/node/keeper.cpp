@@ -102,7 +102,7 @@ Result<void> Keeper::look() {
     if (record.place && holds_partition(record.lease.state) && gone(record)) lost.push_back(&record);
   for (LeaseRecord* record : lost) {
     const std::string why = gone(*record).value_or("");
-    const layout::Gpu* const there = gpu(record->place->gpu);
+    const layout::Gpu* const there = record->place ? gpu(record->place->gpu) : nullptr;
     if (taken_by_ == kSomeoneElse && there != nullptr && !there->fault) event("foreign", record->lease.name, why);
     end(*record, why);
   }
