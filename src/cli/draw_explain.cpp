@@ -11,6 +11,7 @@
 namespace partita::cli {
 namespace {
 
+using fleet::Explanation;
 using fleet::Goal;
 using fleet::Margin;
 
@@ -33,10 +34,10 @@ const fleet::Want& want_of(const FleetAnswer& answer, const Margin& margin) {
   return answer.demand.wants[static_cast<std::size_t>(margin.want)];
 }
 
-std::string draw_bindings(const FleetAnswer& answer) {
+std::string draw_bindings(const FleetAnswer& answer, const Explanation& explanation) {
   std::string out;
   const bool priced = std::ranges::any_of(answer.fleet.fleet.kinds, [](const auto& kind) { return kind.price != 1; });
-  for (const auto& each : answer.explanation->bindings) {
+  for (const auto& each : explanation.bindings) {
     if (!each.binds) continue;
     out += "bound by " + each.resource;
     if (!each.resource.starts_with("how "))
@@ -48,14 +49,11 @@ std::string draw_bindings(const FleetAnswer& answer) {
 }
 
 // The least that must go for a plan that is a GPU cheaper, and what a GPU more gives most of; as shares of a want.
-std::string draw_neighbours(const FleetAnswer& answer) {
-  const auto& explanation = *answer.explanation;
+std::string draw_neighbours(const FleetAnswer& answer, const Explanation& explanation) {
   const auto& margins = explanation.margins;
   const auto share = [&](const Margin& margin, double value) { return value / want_of(answer, margin).amount; };
-  const Margin* cheaper = nullptr;
-  for (const auto& each : margins)
-    if (each.cheaper && (cheaper == nullptr || share(each, *each.cheaper) > share(*cheaper, *cheaper->cheaper)))
-      cheaper = &each;
+  const auto kept = [&](const Margin& margin) { return share(margin, margin.cheaper.value_or(-1)); };
+  const auto cheaper = std::ranges::max_element(margins, {}, kept);
   const auto roomier =
       std::ranges::max_element(margins, {}, [&](const auto& each) { return share(each, each.roomier); });
   const double cost = answer.plan.levels.front().value;
@@ -65,20 +63,20 @@ std::string draw_neighbours(const FleetAnswer& answer) {
                        number(want.amount));
   };
   std::string out = fmt::format("next cheaper plan, cost {}: ", number(cost - explanation.gpu_price));
-  out += cheaper == nullptr ? "only with less of several lines, or none\n" : instead(*cheaper, *cheaper->cheaper);
+  out += cheaper->cheaper ? instead(*cheaper, *cheaper->cheaper) : "only with less of several lines, or none\n";
   out += fmt::format("next roomier plan, cost {}: ", number(cost + explanation.gpu_price));
   return out +
          (share(*roomier, roomier->roomier) <= 1 ? "there is no room for more\n" : instead(*roomier, roomier->roomier));
 }
 
-std::string draw_room(const Look& look, const FleetAnswer& answer) {
+std::string draw_room(const Look& look, const FleetAnswer& answer, const Explanation& explanation) {
   Table table({{"if only this changed"},
                {"one GPU less", true},
                {"as planned", true},
                {"one GPU more", true},
                {"cost of one more", true},
                {"left out"}});
-  for (const auto& margin : answer.explanation->margins)
+  for (const auto& margin : explanation.margins)
     table.add({{printable(want_of(answer, margin).name)},
                {margin.cheaper ? number(*margin.cheaper) : "none"},
                {number(margin.here)},
@@ -88,22 +86,22 @@ std::string draw_room(const Look& look, const FleetAnswer& answer) {
   return "how much would fit:\n" + table.draw(look);
 }
 
-std::string draw_left_out(const Look& look, const FleetAnswer& answer) {
+std::string draw_left_out(const Look& look, const FleetAnswer& answer, const Explanation& explanation) {
   Table table({{"left out"}, {"then"}});
-  for (const auto& margin : answer.explanation->margins)
+  for (const auto& margin : explanation.margins)
     table.add({{printable(want_of(answer, margin).name)},
                {answer.demand.wants.size() == 1 ? "nothing is wanted" : in_words(margin.without)}});
   return table.draw(look);
 }
 
-std::string draw_gpus(const Look& look, const FleetAnswer& answer) {
-  if (answer.explanation->gpus.empty()) return "";
+std::string draw_gpus(const Look& look, const FleetAnswer& answer, const Explanation& explanation) {
+  if (explanation.gpus.empty()) return "";
   Table table({{"one GPU"}, {"less"}, {"more"}});
   const auto open = [&](const std::string& board) {
     return std::ranges::any_of(answer.fleet.fleet.kinds,
                                [&](const auto& kind) { return kind.board->id == board && !kind.count; });
   };
-  for (const auto& each : answer.explanation->gpus)
+  for (const auto& each : explanation.gpus)
     table.add({{each.board}, {in_words(each.less)}, {open(each.board) ? "open: no change" : in_words(each.more)}});
   return table.draw(look);
 }
@@ -136,9 +134,11 @@ std::string draw_batch_margin(const fleet::BatchPlan& plan, const fleet::BatchMa
 
 std::string draw_explanation(const Look& look, const FleetAnswer& answer) {
   if (!answer.explanation || answer.explanation->margins.empty()) return "";
-  if (answer.demand.goal == Goal::cost)
-    return draw_bindings(answer) + draw_neighbours(answer) + draw_room(look, answer) + draw_gpus(look, answer);
-  return draw_left_out(look, answer) + draw_gpus(look, answer);
+  const auto& explanation = *answer.explanation;
+  const auto gpus = draw_gpus(look, answer, explanation);
+  if (answer.demand.goal != Goal::cost) return draw_left_out(look, answer, explanation) + gpus;
+  return draw_bindings(answer, explanation) + draw_neighbours(answer, explanation) +
+         draw_room(look, answer, explanation) + gpus;
 }
 
 std::string draw_timed_explanation(const Look& look, const FleetAnswer& answer) {
