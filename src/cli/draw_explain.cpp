@@ -63,7 +63,8 @@ std::string draw_neighbours(const FleetAnswer& answer, const Explanation& explan
                        number(want.amount));
   };
   std::string out = fmt::format("next cheaper plan, cost {}: ", number(cost - explanation.gpu_price));
-  out += cheaper->cheaper ? instead(*cheaper, *cheaper->cheaper) : "only with less of several lines, or none\n";
+  const auto left = cheaper->cheaper;
+  out += left ? instead(*cheaper, *left) : "only with less of several lines, or none\n";
   out += fmt::format("next roomier plan, cost {}: ", number(cost + explanation.gpu_price));
   return out +
          (share(*roomier, roomier->roomier) <= 1 ? "there is no room for more\n" : instead(*roomier, roomier->roomier));
