@@ -163,7 +163,7 @@ void mig_device_uuid(benchmark::State& state) {
 }
 BENCHMARK(mig_device_uuid);
 
-// Whether its process still lives is looked up in /proc each time.
+// Whether its process still lives is looked up in /proc, at most once in kSeenAlive.
 void gpu_memory_when_held(benchmark::State& state) {
   const Client client;
   client.call("nvmlInit_v2");

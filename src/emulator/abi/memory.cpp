@@ -24,7 +24,7 @@ unsigned long long held_memory(const Target& target, Counts counts) {
   unsigned long long sum = 0;
   for (std::size_t i = 0; i < record.holder_count; ++i) {
     const HolderRecord& h = record.holders[i];
-    if (counts(h) && process_lives(h.pid, h.start_time)) sum += h.memory_bytes;
+    if (counts(h) && process_lived_just_now(h.pid, h.start_time)) sum += h.memory_bytes;
   }
   return sum;
 }

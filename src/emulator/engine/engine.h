@@ -108,7 +108,8 @@ class Engine {
   Time now() const;
   NvmlReturn advance(std::chrono::milliseconds by);
 
-  // Removes dead holders first, if their process may write: their load ends when someone first looks.
+  // Removes dead holders first, if their process may write: their load ends when someone first looks. One that was seen
+  // alive up to kSeenAlive (processes.h) ago may still count.
   GpuReadings readings(int gpu);
   std::optional<InstanceReadings> readings(int gpu, int gpu_instance);
 

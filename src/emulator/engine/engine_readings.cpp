@@ -11,7 +11,7 @@ namespace {
 
 Time to_time(std::int64_t ms) { return Time(std::chrono::milliseconds(ms)); }
 
-bool is_dead(const HolderRecord& h) { return !process_lives(h.pid, h.start_time); }
+bool is_dead(const HolderRecord& h) { return !process_lived_just_now(h.pid, h.start_time); }
 
 std::uint64_t memory_used(const GpuRecord& record, std::optional<int> gpu_instance) {
   std::uint64_t sum = 0;

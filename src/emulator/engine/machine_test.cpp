@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 
 #include "emulator/engine/engine.h"
@@ -140,6 +141,24 @@ TEST(Processes, StartTimeTellsThemApart) {
   ::waitid(P_PID, static_cast<id_t>(zombie), &info, WEXITED | WNOWAIT);
   EXPECT_FALSE(process_start_time(zombie)) << "ended, not yet waited for";
   ::waitpid(zombie, nullptr, 0);
+}
+
+// The quick answer is behind by kSeenAlive at most, and takes no other process for the one that it saw.
+TEST(Processes, QuickAnswerIsBoundedInTime) {
+  for (int round = 0; round < 20; ++round) {
+    test::Sleeper sleeper;
+    const pid_t pid = sleeper.pid();
+    const auto started = process_start_time(pid);
+    ASSERT_TRUE(started);
+    for (int i = 0; i < 1000; ++i) ASSERT_TRUE(process_lived_just_now(pid, *started));
+    ASSERT_FALSE(process_lived_just_now(pid, *started + 1)) << "a later process with this pid";
+    ASSERT_FALSE(process_lived_just_now(pid + 256, *started)) << "of the same place in the table";
+    ASSERT_TRUE(process_lived_just_now(pid, *started));
+    sleeper.end();
+    const auto ended = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - ended <= kSeenAlive) process_lived_just_now(pid, *started);
+    ASSERT_FALSE(process_lived_just_now(pid, *started)) << "asking does not prolong it";
+  }
 }
 
 TEST(Stale, SerialsTellARemadeInstanceFromTheOldOne) {

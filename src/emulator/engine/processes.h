@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 
@@ -12,5 +13,10 @@ namespace partita::emulator {
 std::optional<std::uint64_t> process_start_time(pid_t pid);
 
 inline bool process_lives(pid_t pid, std::uint64_t start_time) { return process_start_time(pid) == start_time; }
+
+// The same for callers that count nanoseconds and ask again and again: a process that was seen alive is taken to live
+// for kSeenAlive more. What changes state, or lists processes, asks process_lives().
+inline constexpr std::chrono::microseconds kSeenAlive{50};
+bool process_lived_just_now(pid_t pid, std::uint64_t start_time);
 
 }  // namespace partita::emulator
