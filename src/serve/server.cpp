@@ -37,9 +37,11 @@ class HubServer final : public Server {
   }
 
   Result<void> bind(const std::optional<TcpOptions>& tcp) {
-    if (tcp) tls_ = TRY(open_tls(*tcp));
-    if (const auto wrong = tcp ? out_of_time(tls_) : ""; !wrong.empty() && note_)
-      note_(tcp->certificate.string() + ": " + wrong + ": clients will refuse it");
+    if (tcp) {
+      tls_ = TRY(open_tls(*tcp));
+      const auto wrong = out_of_time(tls_);
+      if (!wrong.empty() && note_) note_(tcp->certificate.string() + ": " + wrong + ": clients will refuse it");
+    }
     listening_.push_back({TRY(listen_unix(socket_)), nullptr, [this] { return bind_again(); }});
     bound_ = file_at(socket_);
     if (!tcp) return {};
