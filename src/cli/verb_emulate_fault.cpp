@@ -1,31 +1,17 @@
 // emulate fault, lose and xid: what goes wrong on a node.
-#include <dlfcn.h>
-
 #include "base/duration.h"
 #include "base/text.h"
 #include "cli/done.h"
 #include "cli/draw_emulated.h"
 #include "cli/emulated.h"
 #include "cli/run.h"
+#include "emulator/control/coverage.h"
 #include "emulator/control/fault_catalogue.h"
 #include "emulator/control/fault_text.h"
 #include "emulator/control/nvml_return.h"
 
 namespace partita::cli {
 namespace {
-
-// A fault of a function that nobody can call would never show.
-Result<void> check_function(const std::string& function) {
-  if (function == "*") return {};
-  const auto path = TRY(emulator::library_path());
-  void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (!library) return fail(ErrorCode::unavailable, std::string("cannot load the emulated library: ") + dlerror());
-  const bool known = function.starts_with("nvml") && dlsym(library, function.c_str());
-  dlclose(library);
-  if (known) return {};
-  return fail(ErrorCode::not_found, "the emulated library has no function \"" + function + "\"",
-              {"expected a name such as nvmlDeviceCreateGpuInstanceWithPlacement, or \"*\" for all"});
-}
 
 // The option's text, read by `parse`; errors name the option.
 template <class Parse>
@@ -89,7 +75,7 @@ Result<int> run_emulate_fault(const Parsed& parsed) {
     return 0;
   }
   const auto fault = TRY(fault_of(parsed));
-  TRY_VOID(check_function(fault.function));
+  TRY_VOID(emulator::check_function(fault.function));
   if (!fault.answer && !fault.delay && !fault.xid && !fault.condition && !fault.linger && !fault.measured_times)
     return fail(ErrorCode::invalid, "emulate fault needs FUNCTION and RETURN, another effect, --list or --clear",
                 {"for example: partita emulate fault nvmlDeviceCreateGpuInstanceWithPlacement IN_USE --calls 2",

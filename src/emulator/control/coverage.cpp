@@ -19,12 +19,28 @@ struct Close {
   void operator()(void* library) const { ::dlclose(library); }
 };
 
+using Library = std::unique_ptr<void, Close>;
+
+Result<Library> load(const std::filesystem::path& path) {
+  Library library(::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL));
+  if (!library) return fail(ErrorCode::unavailable, std::string("cannot load the emulated library: ") + ::dlerror());
+  return library;
+}
+
 }  // namespace
+
+Result<void> check_function(const std::string& function) {
+  if (function == "*") return {};
+  const auto path = TRY(library_path());
+  const Library library = TRY(load(path));
+  if (function.starts_with("nvml") && ::dlsym(library.get(), function.c_str()) != nullptr) return {};
+  return fail(ErrorCode::not_found, "the emulated library has no function \"" + function + "\"",
+              {"expected a name such as nvmlDeviceCreateGpuInstanceWithPlacement, or \"*\" for all"});
+}
 
 Result<Coverage> coverage() {
   const auto path = TRY(library_path());
-  const std::unique_ptr<void, Close> library(::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL));
-  if (!library) return fail(ErrorCode::unavailable, std::string("cannot load the emulated library: ") + ::dlerror());
+  const Library library = TRY(load(path));
   auto* list = reinterpret_cast<unsigned (*)(const Row**)>(::dlsym(library.get(), "partita_emulator_functions"));
   auto* interface = reinterpret_cast<const char* (*)()>(::dlsym(library.get(), "partita_emulator_interface"));
   if (list == nullptr || interface == nullptr) {

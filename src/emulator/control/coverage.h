@@ -21,4 +21,8 @@ struct Coverage {
 // `unavailable` when the library cannot be loaded or is another one.
 Result<Coverage> coverage();
 
+// A fault of a function that nobody can call would never show: not_found, unless it is "*" or a function of the
+// library.
+Result<void> check_function(const std::string& function);
+
 }  // namespace partita::emulator

@@ -22,6 +22,7 @@
 #include "base/text.h"
 #include "emulator/control/compile.h"
 #include "emulator/control/control.h"
+#include "emulator/control/coverage.h"
 #include "emulator/control/device_name.h"
 #include "emulator/control/node_file.h"
 #include "emulator/control/node_source.h"
@@ -112,10 +113,14 @@ Result<void> make(catalog::Catalog& catalog, const NodeSource& source, const std
   const NodeFile file = TRY(read_node_file(source.text, source.file));
   const NodeSpec spec = TRY(
       compile(catalog, file, name, is_node_path(source.type) ? fs::path(source.type).stem().string() : source.type));
-  for (const Fault& fault : file.faults)
+  for (const Fault& fault : file.faults) {
     if (fault.gpu && static_cast<std::size_t>(*fault.gpu) >= spec.gpus.size())
       return fail(ErrorCode::invalid, fmt::format("{}: faults: there is no GPU {}; the node has {}", source.file,
                                                   *fault.gpu, spec.gpus.size()));
+    if (const auto known = check_function(fault.function); !known && known.error().code == ErrorCode::not_found)
+      return fail(ErrorCode::invalid, fmt::format("{}: faults: {}", source.file, known.error().message),
+                  known.error().details);
+  }
   std::error_code error;
   fs::create_directory(folder, error);
   if (error) return cannot("make", folder, error.value());
