@@ -49,7 +49,7 @@ TEST(Constants, WrongFilesNameLineAndKey) {
     return read ? std::string("no error") : read.error().message;
   };
   EXPECT_THAT(message(replaced(good, "name: launch_us", "name: launch_ms")),
-              HasSubstr("no constant is called 'launch_ms'"));
+              HasSubstr("no constant is called \"launch_ms\""));
   EXPECT_THAT(message(replaced(good, "value: 29,", "value: 2900,")),
               HasSubstr("launch_us: expected 5 to 200, found 2900"));
   EXPECT_THAT(message(replaced(good, "unit: \"us\"", "unit: \"ms\"")), HasSubstr("expected the unit us, found ms"));
