@@ -70,6 +70,38 @@ Result<std::vector<int>> numbers_of(std::string_view flag, std::string_view text
   return numbers;
 }
 
+// The kinds of -d and the tags of what each shows.
+constexpr std::pair<std::string_view, std::string_view> kSections[] = {
+    {"MEMORY", "fb_memory_usage"},
+    {"MEMORY", "bar1_memory_usage"},
+    {"UTILIZATION", "utilization"},
+    {"ECC", "ecc_mode"},
+    {"ECC", "ecc_errors"},
+    {"TEMPERATURE", "temperature"},
+    {"POWER", "gpu_power_readings"},
+    {"CLOCK", "clocks"},
+    {"CLOCK", "max_clocks"},
+    {"COMPUTE", "compute_mode"},
+    {"PIDS", "processes"},
+    {"PERFORMANCE", "performance_state"},
+    {"ACCOUNTING", "accounting_mode"},
+};
+
+Result<std::vector<std::string>> sections_of(std::string_view text) {
+  std::vector<std::string> tags;
+  for (const std::string& word : list_of(text)) {
+    const std::size_t before = tags.size();
+    for (const auto& [kind, tag] : kSections)
+      if (kind == word) tags.emplace_back(tag);
+    if (tags.size() == before)
+      return fail(ErrorCode::invalid,
+                  "Unknown display type: " + one_line(word) +
+                      "; this stand-in has MEMORY, UTILIZATION, ECC, TEMPERATURE, POWER, CLOCK, COMPUTE, PIDS, "
+                      "PERFORMANCE, ACCOUNTING");
+  }
+  return tags;
+}
+
 Result<void> take_format(Arguments& into, std::string_view text) {
   const std::vector<std::string> words = list_of(text);
   if (words.front() != "csv")
@@ -95,7 +127,7 @@ Result<void> take(Arguments& into, const Flag& flag, const std::optional<std::st
   const std::string text = value.value_or("");  // flags with a value always have one here
   if (name == "--id") into.gpus = list_of(text);
   if (name == "--xml-format") into.xml = true;
-  if (name == "--display") into.sections = list_of(text);
+  if (name == "--display") into.sections = TRY(sections_of(text));
   if (name == "--filename") into.file = text;
   if (name == "--default-compute-instance") into.default_compute = true;
   if (name == "--format") return take_format(into, text);

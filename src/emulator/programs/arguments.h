@@ -42,7 +42,7 @@ struct Arguments {
   bool default_compute = false;                       // -C
   bool xml = false;                                   // -x
   bool header = true, units = true;                   // csv,noheader,nounits
-  std::vector<std::string> sections;                  // -d MEMORY,...
+  std::vector<std::string> sections;                  // -d MEMORY,...: tags of the parts that are shown; none: all
   std::optional<std::string> file;                    // -f
 };
 

@@ -22,6 +22,13 @@ TEST(Arguments, ValuesFollowOrStandBehindAnEqualsSign) {
   }
 }
 
+TEST(Arguments, SectionsAreKnownKinds) {
+  const auto arguments = parse_arguments({"-q", "-d", "MEMORY, PIDS"});
+  ASSERT_TRUE(arguments);
+  EXPECT_THAT(arguments->sections, ElementsAre("fb_memory_usage", "bar1_memory_usage", "processes"));
+  EXPECT_THAT(parse_arguments({"-q", "-d", "FOO"}).error().message, testing::HasSubstr("Unknown display type: FOO"));
+}
+
 TEST(Arguments, MigTakesShortAndLongNames) {
   const auto created = parse_arguments({"mig", "-i", "0", "-cgi", "9,3g.20gb:4", "-C"});
   ASSERT_TRUE(created);

@@ -25,6 +25,11 @@ int query(const Arguments& arguments, const Chosen& chosen) {
   for (const Gpu& gpu : chosen.gpus) trees.push_back(read_gpu(gpu));
   const auto count = ask<"nvmlDeviceGetCount_v2", unsigned>().value_or(0);
   const std::vector<Field> system = read_system(count);
+  if (!arguments.sections.empty() && !arguments.xml)  // as nvidia-smi: -d is for the text alone
+    for (Field& tree : trees)
+      std::erase_if(tree.parts, [&](const Field& part) {
+        return std::ranges::find(arguments.sections, part.tag) == arguments.sections.end();
+      });
   return put(arguments, arguments.xml ? draw_xml(system, trees, chosen.gpus) : draw_text(system, trees));
 }
 
