@@ -1,5 +1,9 @@
 // run: a program confined to a partition of its own, which is given back however it ends.
+#include <fmt/core.h>
 #include <unistd.h>
+
+#include <csignal>
+#include <thread>
 
 #include "api/json.h"
 #include "base/text.h"
@@ -12,6 +16,8 @@
 
 namespace partita::cli {
 namespace {
+
+constexpr int kSignalled = 128;  // and the signal: the exit status of a program that was killed
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
@@ -66,6 +72,27 @@ Result<int> run_confined(Session& session, const api::Lease& lease, deliver::Sto
   return program.wait();
 }
 
+bool ends(const api::Lease& lease) {
+  return lease.state == api::LeaseState::releasing || lease.state == api::LeaseState::ended;
+}
+
+// Why the program was stopped, when it was because its lease ends: nothing else would tell its user. Who ends a lease
+// writes that down after the processes are gone.
+void tell_end(Session& session, const api::Lease& lease) {
+  constexpr int kLooks = 20;
+  constexpr std::chrono::milliseconds kPause{10};
+  for (int look = 0; look < kLooks; ++look) {
+    const auto now = lease_called(session, lease.name);
+    if (!now || now->id != lease.id) return;
+    if (ends(*now)) {
+      const std::string cause = now->cause.empty() ? "it is being released" : now->cause;
+      fmt::print(stderr, "partita: the program was stopped because its lease {} ended: {}\n", lease.name, cause);
+      return;
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
 // What is left of it ends here: a daemon sees to that by itself.
 void give_back(Session& session, const api::Lease& lease) {
   constexpr std::chrono::seconds kPatience{15};
@@ -93,6 +120,8 @@ Result<int> run_run(const Parsed& parsed) {
     auto program = environment ? deliver::StoppedProgram::start({*parsed.command, *std::move(environment)})
                                : Result<deliver::StoppedProgram>(std::unexpected(environment.error()));
     status = program ? run_confined(*session, lease, *program) : Result<int>(std::unexpected(program.error()));
+    const bool stopped = status && (*status == kSignalled + SIGTERM || *status == kSignalled + SIGKILL);
+    if (stopped) tell_end(*session, lease);
     if (!given) give_back(*session, lease);
   }
   return status;
