@@ -102,7 +102,8 @@ TEST(Hostile, FilesOfAMillionLinesAreRefusedOrRead) {
 TEST(Hostile, FleetsWithoutGpusAndUnknownBoardsAreRefused) {
   EXPECT_THAT(fleet_error("version: v1\nfleet: []\n"), HasSubstr("found none"));
   EXPECT_THAT(fleet_error("version: v1\n"), HasSubstr("fleet"));
-  EXPECT_THAT(fleet_error("version: v1\nfleet: [{name: x, nodes: 1, gpus: []}]\n"), HasSubstr("expected at least one GPU, found none"));
+  EXPECT_THAT(fleet_error("version: v1\nfleet: [{name: x, nodes: 1, gpus: []}]\n"),
+              HasSubstr("expected at least one GPU, found none"));
   EXPECT_THAT(fleet_error("version: v1\nfleet: [{board: a30-24g, nodes: 1}]\n"), HasSubstr("did you mean a30-24gb"));
   EXPECT_THAT(fleet_error("version: v1\nfleet: [{board: '', nodes: 1}]\n"), HasSubstr("fleet.yaml:2"));
   EXPECT_THAT(fleet_error("version: v1\nfleet: [{board: a30-24gb, nodes: 1, gpus_per_node: 0}]\n"),

@@ -44,7 +44,7 @@ class PythonRandom {
     return (static_cast<double>(a) * 67108864.0 + static_cast<double>(b)) / 9007199254740992.0;
   }
 
-  std::size_t below(std::size_t n) {     // randrange(n), choice of n
+  std::size_t below(std::size_t n) {                       // randrange(n), choice of n
     const int bits = static_cast<int>(std::bit_width(n));  // 1 to 32
     std::uint64_t r = n;
     while (r >= n) r = static_cast<std::uint64_t>(word()) >> (32 - bits);
