@@ -156,7 +156,8 @@ std::string draw_services(const FleetAnswer& answer) {
   std::string out;
   if (answer.rule && answer.rule->kind == fleet::ServiceRule::Kind::queueing)
     out += fmt::format(
-        "services: {:g} % of requests within their limit, arrivals' variability {:g}, service times taken {:g}-fold{}\n",
+        "services: {:g} % of requests within their limit, arrivals' variability {:g}, service times taken "
+        "{:g}-fold{}\n",
         100 * answer.rule->quantile, answer.rule->variability, answer.rule->time_margin,
         answer.predicted ? "; times are predicted, and planned with the longest of 99.5 % of what they may be" : "");
   else if (answer.rule)
