@@ -28,7 +28,6 @@ struct GpuInstance {
 std::vector<GpuInstance> gpu_instances(const Gpu& gpu, std::span<const int> ids);
 
 struct ComputeProfile {
-  unsigned number = 0;  // NVML_COMPUTE_INSTANCE_PROFILE_*, nvidia-smi's id
   driver::NvmlComputeProfileInfoV2 info{};
   std::string name;  // "1c.3g.20gb"
   unsigned free = 0;

@@ -20,35 +20,30 @@ bool is_wanted(std::span<const int> ids, unsigned id) {
   return ids.empty() || std::ranges::find(ids, static_cast<int>(id)) != ids.end();
 }
 
-std::vector<driver::NvmlPlacement> sorted(std::vector<driver::NvmlPlacement> placements) {
+// By their start; `Name` lists those of a GPU's or a GPU instance's profile.
+template <FunctionName Name, class Handle>
+std::vector<driver::NvmlPlacement> placements_of(Handle of, unsigned profile_id) {
+  unsigned count = 0;
+  if (call<Name>(of, profile_id, static_cast<driver::NvmlPlacement*>(nullptr), &count) != driver::kNvmlSuccess)
+    return {};
+  std::vector<driver::NvmlPlacement> placements(count);
+  if (call<Name>(of, profile_id, placements.data(), &count) != driver::kNvmlSuccess) return {};
+  placements.resize(count);
   std::ranges::sort(placements, {}, &driver::NvmlPlacement::start);
   return placements;
 }
 
-std::vector<driver::NvmlPlacement> placements_of(const Gpu& gpu, unsigned profile_id) {
-  unsigned count = 0;
-  if (call<"nvmlDeviceGetGpuInstancePossiblePlacements_v2">(
-          gpu.device, profile_id, static_cast<driver::NvmlPlacement*>(nullptr), &count) != driver::kNvmlSuccess)
-    return {};
-  std::vector<driver::NvmlPlacement> placements(count);
-  if (call<"nvmlDeviceGetGpuInstancePossiblePlacements_v2">(gpu.device, profile_id, placements.data(), &count) !=
-      driver::kNvmlSuccess)
-    return {};
-  placements.resize(count);
-  return sorted(std::move(placements));
-}
-
-std::vector<driver::NvmlPlacement> placements_of(const GpuInstance& instance, unsigned profile_id) {
-  unsigned count = 0;
-  if (call<"nvmlGpuInstanceGetComputeInstancePossiblePlacements">(
-          instance.handle, profile_id, static_cast<driver::NvmlPlacement*>(nullptr), &count) != driver::kNvmlSuccess)
-    return {};
-  std::vector<driver::NvmlPlacement> placements(count);
-  if (call<"nvmlGpuInstanceGetComputeInstancePossiblePlacements">(instance.handle, profile_id, placements.data(),
-                                                                  &count) != driver::kNvmlSuccess)
-    return {};
-  placements.resize(count);
-  return sorted(std::move(placements));
+// Adds a profile's instances by id; `List` gives their handles, `Info` tells what each is.
+template <FunctionName List, FunctionName Info, class Handle, class Instance, class Profile>
+void add_instances(std::vector<Instance>& found, Handle of, const Profile& profile, std::span<const int> ids) {
+  std::vector<decltype(Instance::handle)> handles(profile.info.instances);
+  unsigned count = profile.info.instances;
+  if (call<List>(of, profile.info.id, handles.data(), &count) != driver::kNvmlSuccess) return;
+  const auto begin = static_cast<std::ptrdiff_t>(found.size());
+  for (unsigned i = 0; i < count; ++i)
+    if (const auto info = ask<Info, decltype(Instance::info)>(handles[i]); info && is_wanted(ids, info->id))
+      found.push_back({handles[i], *info, profile});
+  std::ranges::sort(found.begin() + begin, found.end(), {}, [](const Instance& i) { return i.info.id; });
 }
 
 std::optional<GpuProfile> profile_of(const Gpu& gpu, unsigned number) {
@@ -58,7 +53,7 @@ std::optional<GpuProfile> profile_of(const Gpu& gpu, unsigned number) {
     return std::nullopt;
   profile.name = without_mig(profile.info.name);
   profile.free = ask<"nvmlDeviceGetGpuInstanceRemainingCapacity", unsigned>(gpu.device, profile.info.id).value_or(0);
-  profile.placements = placements_of(gpu, profile.info.id);
+  profile.placements = placements_of<"nvmlDeviceGetGpuInstancePossiblePlacements_v2">(gpu.device, profile.info.id);
   return profile;
 }
 
@@ -73,18 +68,8 @@ std::vector<GpuProfile> gpu_profiles(const Gpu& gpu) {
 
 std::vector<GpuInstance> gpu_instances(const Gpu& gpu, std::span<const int> ids) {
   std::vector<GpuInstance> found;
-  for (const GpuProfile& profile : gpu_profiles(gpu)) {
-    std::vector<NvmlGpuInstance> handles(profile.info.instances);
-    unsigned count = profile.info.instances;
-    if (call<"nvmlDeviceGetGpuInstances">(gpu.device, profile.info.id, handles.data(), &count) != driver::kNvmlSuccess)
-      continue;
-    const auto begin = static_cast<std::ptrdiff_t>(found.size());
-    for (unsigned i = 0; i < count; ++i)
-      if (const auto info = ask<"nvmlGpuInstanceGetInfo", driver::NvmlGpuInstanceInfo>(handles[i]);
-          info && is_wanted(ids, info->id))
-        found.push_back({handles[i], *info, profile});
-    std::ranges::sort(found.begin() + begin, found.end(), {}, [](const GpuInstance& i) { return i.info.id; });
-  }
+  for (const GpuProfile& profile : gpu_profiles(gpu))
+    add_instances<"nvmlDeviceGetGpuInstances", "nvmlGpuInstanceGetInfo">(found, gpu.device, profile, ids);
   return found;
 }
 
@@ -92,7 +77,6 @@ std::vector<ComputeProfile> compute_profiles(const GpuInstance& instance) {
   std::vector<ComputeProfile> profiles;
   for (unsigned number = 0; number < driver::kNvmlComputeProfilesAsked; ++number) {
     ComputeProfile profile;
-    profile.number = number;
     profile.info.version = driver::kNvmlVersion2<driver::NvmlComputeProfileInfoV2>;
     if (call<"nvmlGpuInstanceGetComputeInstanceProfileInfoV">(instance.handle, number, driver::kNvmlSharedEngines,
                                                               &profile.info) != driver::kNvmlSuccess)
@@ -101,7 +85,8 @@ std::vector<ComputeProfile> compute_profiles(const GpuInstance& instance) {
     profile.free = ask<"nvmlGpuInstanceGetComputeInstanceRemainingCapacity", unsigned>(instance.handle, profile.info.id)
                        .value_or(0);
     profile.whole = profile.info.slices == instance.profile.info.slices;
-    profile.placements = placements_of(instance, profile.info.id);
+    profile.placements =
+        placements_of<"nvmlGpuInstanceGetComputeInstancePossiblePlacements">(instance.handle, profile.info.id);
     profiles.push_back(std::move(profile));
   }
   return profiles;
@@ -109,19 +94,9 @@ std::vector<ComputeProfile> compute_profiles(const GpuInstance& instance) {
 
 std::vector<ComputeInstance> compute_instances(const GpuInstance& instance, std::span<const int> ids) {
   std::vector<ComputeInstance> found;
-  for (const ComputeProfile& profile : compute_profiles(instance)) {
-    std::vector<NvmlComputeInstance> handles(profile.info.instances);
-    unsigned count = profile.info.instances;
-    if (call<"nvmlGpuInstanceGetComputeInstances">(instance.handle, profile.info.id, handles.data(), &count) !=
-        driver::kNvmlSuccess)
-      continue;
-    const auto begin = static_cast<std::ptrdiff_t>(found.size());
-    for (unsigned i = 0; i < count; ++i)
-      if (const auto info = ask<"nvmlComputeInstanceGetInfo_v2", driver::NvmlComputeInstanceInfo>(handles[i]);
-          info && is_wanted(ids, info->id))
-        found.push_back({handles[i], *info, profile});
-    std::ranges::sort(found.begin() + begin, found.end(), {}, [](const ComputeInstance& i) { return i.info.id; });
-  }
+  for (const ComputeProfile& profile : compute_profiles(instance))
+    add_instances<"nvmlGpuInstanceGetComputeInstances", "nvmlComputeInstanceGetInfo_v2">(found, instance.handle,
+                                                                                         profile, ids);
   return found;
 }
 
