@@ -1,5 +1,6 @@
 #include "emulator/programs/gpus.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/text.h"
@@ -7,8 +8,6 @@
 namespace partita::emulator::programs {
 
 namespace {
-
-std::string short_bus_id(const driver::NvmlPciInfo& pci) { return pci.bus_id_legacy; }
 
 bool is_named(const std::string& name, unsigned index, NvmlDevice device, const driver::NvmlPciInfo& pci) {
   const std::string wanted = lower(name);
@@ -36,7 +35,7 @@ std::expected<void, NoDriver> open_nvml() {
   return std::unexpected(NoDriver{"Failed to initialize NVML: " + error_text(answer), exit_status_of(answer)});
 }
 
-Result<Chosen> choose_gpus(const std::vector<std::string>& names) {
+std::optional<Chosen> choose_gpus(const std::vector<std::string>& names) {
   Chosen chosen;
   std::vector<bool> found(names.size());
   const unsigned count = ask<"nvmlDeviceGetCount_v2", unsigned>().value_or(0);
@@ -53,17 +52,17 @@ Result<Chosen> choose_gpus(const std::vector<std::string>& names) {
       for (std::size_t i = 0; i < names.size(); ++i)
         if (names[i] == std::to_string(index)) wanted = found[i] = true;
       if (!wanted) continue;
-      std::printf("Unable to determine the device handle for GPU%u: %s: %s%s\n", index, short_bus_id(pci).c_str(),
-                  error_text(answer).c_str(),
+      std::printf("Unable to determine the device handle for GPU%u: %s: %s%s\n", index,
+                  static_cast<const char*>(pci.bus_id_legacy), error_text(answer).c_str(),
                   answer == driver::kNvmlGpuIsLost ? ".  Reboot the system to recover this GPU" : "");
       chosen.answer = answer;
       continue;
     }
     if (wanted) chosen.gpus.push_back({index, device, pci.bus_id});
   }
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (!found[i]) return fail(ErrorCode::not_found, "No devices were found");
-  return chosen;
+  if (std::ranges::find(found, false) == found.end()) return chosen;
+  std::puts("No devices were found");
+  return std::nullopt;
 }
 
 std::vector<MigDevice> mig_devices(const Gpu& gpu) {

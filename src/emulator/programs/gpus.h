@@ -1,10 +1,11 @@
 // The GPUs that a command is about.
 #pragma once
 
+#include <expected>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "emulator/programs/nvml.h"
 
 namespace partita::emulator::programs {
@@ -27,8 +28,8 @@ struct NoDriver {
 };
 std::expected<void, NoDriver> open_nvml();
 
-// All, or those named. A name that fits none is `not_found`.
-Result<Chosen> choose_gpus(const std::vector<std::string>& names);
+// All, or those named. nullopt where a name fits none, which was told on standard output, too.
+std::optional<Chosen> choose_gpus(const std::vector<std::string>& names);
 
 // MIG devices of a GPU, by their index.
 struct MigDevice {

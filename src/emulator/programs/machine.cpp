@@ -18,13 +18,6 @@ std::optional<bool> on_or_off(const Arguments& arguments) {
   return std::nullopt;
 }
 
-std::optional<Chosen> chosen_or_told(const Arguments& arguments) {
-  auto chosen = choose_gpus(arguments.gpus);
-  if (chosen) return *std::move(chosen);
-  std::puts(chosen.error().message.c_str());
-  return std::nullopt;
-}
-
 int terminate_early(const char* what, const Gpu& gpu, int answer) {
   std::printf("Unable to %s for GPU %s: %s\nTerminating early due to previous errors.\n", what, gpu.bus_id.c_str(),
               error_text(answer).c_str());
@@ -88,7 +81,7 @@ int refuse_reset(Engine& engine, const std::vector<Gpu>& gpus, NvmlReturn answer
 int run_mig_mode(const Arguments& arguments) {
   const auto enabled = on_or_off(arguments);
   if (!enabled) return driver::kNvmlInvalidArgument;
-  const auto chosen = chosen_or_told(arguments);
+  const auto chosen = choose_gpus(arguments.gpus);
   if (!chosen) return driver::kNvmlNotFound;
   for (const Gpu& gpu : chosen->gpus) {
     int activation = driver::kNvmlSuccess;
@@ -110,7 +103,7 @@ int run_mig_mode(const Arguments& arguments) {
 int run_persistence(const Arguments& arguments) {
   const auto enabled = on_or_off(arguments);
   if (!enabled) return driver::kNvmlInvalidArgument;
-  const auto chosen = chosen_or_told(arguments);
+  const auto chosen = choose_gpus(arguments.gpus);
   if (!chosen) return driver::kNvmlNotFound;
   for (const Gpu& gpu : chosen->gpus) {
     const unsigned wanted = *enabled ? 1 : 0;
@@ -129,7 +122,7 @@ int run_persistence(const Arguments& arguments) {
 }
 
 int run_reset(const Arguments& arguments) {
-  const auto chosen = chosen_or_told(arguments);
+  const auto chosen = choose_gpus(arguments.gpus);
   if (!chosen) return driver::kNvmlNotFound;
   const char* node = std::getenv("PARTITA_EMULATED_NODE");
   auto engine = Engine::open(node != nullptr ? node : "");

@@ -55,10 +55,7 @@ int run(std::span<const Gpu> gpus, const Arguments& arguments) {
 
 int run_mig(const Arguments& arguments) {
   const auto chosen = choose_gpus(arguments.gpus);
-  if (!chosen) {
-    std::puts(chosen.error().message.c_str());
-    return driver::kNvmlNotFound;
-  }
+  if (!chosen) return driver::kNvmlNotFound;
   const bool tables = arguments.action == Action::gpu_profiles || arguments.action == Action::gpu_placements;
   std::vector<Gpu> gpus;
   for (const Gpu& gpu : chosen->gpus)

@@ -41,10 +41,7 @@ int print_values(const Arguments& arguments, const Result<std::string>& values) 
 
 int show(const Arguments& arguments) {
   const auto chosen = choose_gpus(arguments.gpus);
-  if (!chosen) {
-    std::puts(chosen.error().message.c_str());
-    return driver::kNvmlNotFound;
-  }
+  if (!chosen) return driver::kNvmlNotFound;
   int status = 0;
   switch (arguments.action) {
     case Action::list:
