@@ -53,12 +53,12 @@ void add_text(std::string& out, const Field& field, std::size_t indent) {
 
 }  // namespace
 
-std::string time_stamp() {
+std::string time_stamp(const char* format) {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   ::localtime_r(&now, &local);
   char text[64];
-  std::strftime(text, sizeof text, "%a %b %e %H:%M:%S %Y", &local);
+  std::strftime(text, sizeof text, format, &local);
   return text;
 }
 

@@ -9,8 +9,8 @@
 
 namespace partita::emulator::programs {
 
-// "Mon Nov 30 12:00:00 2026"
-std::string time_stamp();
+// Now, in local time: "Mon Nov 30 12:00:00 2026", or as strftime's `format` has it.
+std::string time_stamp(const char* format = "%a %b %e %H:%M:%S %Y");
 // "12.4", or "Not Found".
 std::string cuda_version();
 

@@ -1,8 +1,6 @@
 // --query-gpu and --query-compute-apps: a field's name leads to its place in the tree.
 #include <fmt/format.h>
 
-#include <ctime>
-
 #include "base/text.h"
 #include "emulator/programs/output.h"
 
@@ -101,12 +99,7 @@ std::string outside_the_tree(std::string_view name, const Gpu& gpu) {
   if (name == "index") return std::to_string(gpu.index);
   if (name == "count") return std::to_string(ask<"nvmlDeviceGetCount_v2", unsigned>().value_or(0));
   if (name == "driver_version") return ask_text<"nvmlSystemGetDriverVersion">().value_or("N/A");
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  char text[64];
-  std::strftime(text, sizeof text, "%Y/%m/%d %H:%M:%S.000", &local);
-  return text;
+  return time_stamp("%Y/%m/%d %H:%M:%S.000");
 }
 
 }  // namespace
