@@ -2,22 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "base/process.h"
-
 namespace partita::emulator::programs {
 
 namespace {
 
 // NVML_BRAND_* and NVML_DEVICE_ARCH_*, as nvidia-smi spells them.
 std::string brand(const Gpu& gpu) {
-  switch (ask<"nvmlDeviceGetBrand", unsigned>(gpu.device).value_or(0)) {
-    case 12:
-      return "NVIDIA RTX";
-    case 14:
-      return "NVIDIA";
-    default:
-      return "NVIDIA";
-  }
+  constexpr unsigned kNvidiaRtx = 13;  // boards that can be cut are of this brand or of NVIDIA's own
+  return ask<"nvmlDeviceGetBrand", unsigned>(gpu.device) == kNvidiaRtx ? "NVIDIA RTX" : "NVIDIA";
 }
 
 std::string architecture(const Gpu& gpu) {
@@ -46,8 +38,7 @@ std::string compute_mode(const Gpu& gpu) {
   }
 }
 
-Field mode_field(const Gpu& gpu, std::optional<MigMode>& mode) {
-  mode = mig_mode(gpu);
+Field mode_field(const std::optional<MigMode>& mode) {
   const auto word = [&](bool on) { return mode ? (on ? "Enabled" : "Disabled") : "N/A"; };
   return branch("mig_mode", "MIG Mode",
                 {leaf("current_mig", "Current", word(mode && mode->current)),
@@ -92,7 +83,7 @@ std::string mig_device_name(const MigDevice& device) {
 
 Field read_gpu(const Gpu& gpu) {
   const auto text = [](const std::optional<std::string>& known) { return known.value_or("N/A"); };
-  std::optional<MigMode> mode;
+  const std::optional<MigMode> mode = mig_mode(gpu);
   std::vector<Field> parts;
   parts.push_back(leaf("product_name", "Product Name", text(ask_text<"nvmlDeviceGetName">(gpu.device))));
   parts.push_back(leaf("product_brand", "Product Brand", brand(gpu)));
@@ -104,7 +95,7 @@ Field read_gpu(const Gpu& gpu) {
   parts.push_back(leaf("persistence_mode", "Persistence Mode",
                        enabled_or_not(ask<"nvmlDeviceGetPersistenceMode", unsigned>(gpu.device))));
   parts.push_back(leaf("addressing_mode", "Addressing Mode", "None"));
-  parts.push_back(mode_field(gpu, mode));
+  parts.push_back(mode_field(mode));
   parts.push_back(read_mig_devices(gpu, mode && mode->current));
   parts.push_back(leaf("accounting_mode", "Accounting Mode",
                        enabled_or_not(ask<"nvmlDeviceGetAccountingMode", unsigned>(gpu.device))));
