@@ -13,8 +13,8 @@ namespace partita::emulator {
 // "0000:1b:00.0": the name of its folder.
 std::string pci_folder_name(const GpuSpec& gpu);
 
-// NVIDIA's number, and the class of a GPU without and with a display.
-inline constexpr unsigned kNvidiaVendor = 0x10de, k3dController = 0x030200, kVgaController = 0x030000;
+// The class of a GPU without and with a display.
+inline constexpr unsigned k3dController = 0x030200, kVgaController = 0x030000;
 unsigned pci_class(const GpuSpec& gpu);
 
 // The 256 bytes of `config`: what identifies the device, without capabilities.

@@ -22,7 +22,7 @@ Field branch(std::string tag, std::string label, std::vector<Field> parts);
 // "fb_memory_usage/total" below `field`; "N/A" where it is not.
 std::string text_at(const Field& field, std::string_view path);
 
-// The tree of one GPU: a branch "gpu" in which also stand its index and bus id.
+// The tree of one GPU: a branch "gpu" labelled with its bus id.
 Field read_gpu(const Gpu& gpu);
 
 // Its parts, by subject.
@@ -37,7 +37,6 @@ struct Process {
   std::uint64_t memory_bytes = 0;
   std::optional<unsigned> gpu_instance, compute_instance;
   std::string name;
-  std::string device_uuid;
 };
 std::vector<Process> processes_of(const Gpu& gpu);
 

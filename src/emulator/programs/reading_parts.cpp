@@ -58,10 +58,8 @@ void add_processes(std::vector<Process>& found, NvmlDevice device) {
   std::vector<driver::NvmlProcessInfo> rows(count + 16);  // some may have come meanwhile
   count = static_cast<unsigned>(rows.size());
   if (call<"nvmlDeviceGetComputeRunningProcesses_v3">(device, &count, rows.data()) != driver::kNvmlSuccess) return;
-  const std::string uuid = ask_text<"nvmlDeviceGetUUID">(device).value_or("");
   for (unsigned i = 0; i < count; ++i) {
-    Process process{rows[i].pid, rows[i].used_memory == driver::kNvmlNoValue ? 0 : rows[i].used_memory, {}, {}, "",
-                    uuid};
+    Process process{rows[i].pid, rows[i].used_memory == driver::kNvmlNoValue ? 0 : rows[i].used_memory, {}, {}, ""};
     if (rows[i].gpu_instance != driver::kNvmlNoInstance) process.gpu_instance = rows[i].gpu_instance;
     if (rows[i].compute_instance != driver::kNvmlNoInstance) process.compute_instance = rows[i].compute_instance;
     process.name =
