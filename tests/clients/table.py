@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the tests of all clients and writes what came of it as docs/clients.md.
 
-usage: table.py PARTITA CACHE [PYTHON_WITH_YAML]
+usage: table.py PARTITA CACHE
 """
 import pathlib
 import re

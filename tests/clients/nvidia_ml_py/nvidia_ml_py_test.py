@@ -11,7 +11,10 @@ import subprocess
 import sys
 import tempfile
 
-VERSION = "13.615.71"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import client
+
+VERSION = client.known_clients()["nvidia_ml_py"]["version"]
 LEAST_ANSWERED = 90  # of pynvml's nvmlDevice* functions, on the poorest node (one GPU without MIG)
 
 
