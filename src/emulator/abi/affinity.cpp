@@ -21,12 +21,14 @@ int numa_node(const Target& target, int gpu) {
   return gpu < half ? 0 : 1;
 }
 
+unsigned processor_count() { return static_cast<unsigned>(std::max(1l, ::sysconf(_SC_NPROCESSORS_CONF))); }
+
 // Processors first to last of the GPU's socket; all of them where there is only one.
 struct Processors {
   unsigned first = 0, end = 1;
 };
 Processors near(const Target& target) {
-  const auto all = static_cast<unsigned>(std::max(1l, ::sysconf(_SC_NPROCESSORS_CONF)));
+  const unsigned all = processor_count();
   if (all < 2 || target.engine.spec().gpus.size() < 2) return {0, all};
   return numa_node(target, target.handle.gpu) == 0 ? Processors{0, all / 2} : Processors{all / 2, all};
 }
@@ -50,8 +52,7 @@ Return cpu_affinity(const char* function, const void* device, unsigned size, uns
 
 Return bind(const char* function, const void* device, bool to_gpu) noexcept {
   return on_device(function, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
-    const auto all = static_cast<unsigned>(std::max(1l, ::sysconf(_SC_NPROCESSORS_CONF)));
-    const Processors wanted = to_gpu ? near(target) : Processors{0, all};
+    const Processors wanted = to_gpu ? near(target) : Processors{0, processor_count()};
     cpu_set_t set;
     CPU_ZERO(&set);
     for (unsigned cpu = wanted.first; cpu < wanted.end && cpu < CPU_SETSIZE; ++cpu) CPU_SET(cpu, &set);
@@ -74,6 +75,16 @@ Return on_two(const char* function, const void* first, const void* second, Body 
     }
     return body(target, other.gpu);
   });
+}
+
+// Asked with a count of 0 for the number, else for as many as there is room for.
+Return give_some(const std::vector<nvmlDevice_t>& found, unsigned& count, nvmlDevice_t* devices) {
+  const unsigned room = count;
+  count = static_cast<unsigned>(found.size());
+  if (room == 0) return kSuccess;
+  if (devices == nullptr) return kInvalidArgument;
+  std::copy_n(found.begin(), std::min<std::size_t>(room, found.size()), devices);
+  return kSuccess;
 }
 
 }  // namespace
@@ -114,19 +125,13 @@ NVML_EXPORT nvmlDeviceGetTopologyNearestGpus(nvmlDevice_t device, nvmlGpuTopolog
     for (int gpu = 0; has_gpu(target.engine, gpu); ++gpu) {
       if (gpu != target.handle.gpu && level_between(target, gpu) == level) found.push_back(gpu_handle(gpu));
     }
-    // Asked with a count of 0 for the number, else for as many as there is room for.
-    const unsigned room = *count;
-    *count = static_cast<unsigned>(found.size());
-    if (room == 0) return kSuccess;
-    if (devices == nullptr) return kInvalidArgument;
-    std::copy_n(found.begin(), std::min<std::size_t>(room, found.size()), devices);
-    return kSuccess;
+    return give_some(found, *count, devices);
   });
 }
 
 NVML_EXPORT nvmlSystemGetTopologyGpuSet(unsigned cpu, unsigned* count, nvmlDevice_t* devices) {
   return guarded(__func__, -1, [&](Engine& engine) -> Return {
-    if (count == nullptr || cpu >= static_cast<unsigned>(::sysconf(_SC_NPROCESSORS_CONF))) return kInvalidArgument;
+    if (count == nullptr || cpu >= processor_count()) return kInvalidArgument;
     std::vector<nvmlDevice_t> found;
     for (int gpu = 0; has_gpu(engine, gpu); ++gpu) {
       const Target target{
@@ -134,12 +139,7 @@ NVML_EXPORT nvmlSystemGetTopologyGpuSet(unsigned cpu, unsigned* count, nvmlDevic
       const Processors processors = near(target);
       if (cpu >= processors.first && cpu < processors.end) found.push_back(gpu_handle(gpu));
     }
-    const unsigned room = *count;
-    *count = static_cast<unsigned>(found.size());
-    if (room == 0) return kSuccess;
-    if (devices == nullptr) return kInvalidArgument;
-    std::copy_n(found.begin(), std::min<std::size_t>(room, found.size()), devices);
-    return kSuccess;
+    return give_some(found, *count, devices);
   });
 }
 

@@ -1,5 +1,6 @@
 // Compute instances of a GPU instance: profiles, placements, creation, lists.
 #include "emulator/abi/guard.h"
+#include "emulator/engine/rules.h"
 
 using namespace partita::emulator::abi;
 using namespace partita::emulator;
@@ -10,22 +11,15 @@ const ProfileSpec& profile_of(const Target& target, const Instances& found) {
   return target.spec.profiles[found.gpu_instance->profile];
 }
 
-const ComputeProfileSpec* find(const ProfileSpec& profile, unsigned id) {
-  for (const ComputeProfileSpec& compute : profile.compute) {
-    if (to_unsigned(compute.nvml_profile) == id) return &compute;
-  }
-  return nullptr;
-}
-
 // Runs body(Target, Instances, ComputeProfileSpec) for a GPU instance handle and a compute profile it has.
 template <class Body>
 Return with_profile(const char* function, const void* instance, unsigned profile, Body body) noexcept {
-  return on_instance(function, instance, HandleKind::gpu_instance,
-                     [&](const Target& target, const Instances& found) -> Return {
-                       if (profile >= NVML_COMPUTE_INSTANCE_PROFILE_COUNT) return kInvalidArgument;
-                       const ComputeProfileSpec* compute = find(profile_of(target, found), profile);
-                       return compute == nullptr ? Return{kNotSupported} : body(target, found, *compute);
-                     });
+  return on_instance(
+      function, instance, HandleKind::gpu_instance, [&](const Target& target, const Instances& found) -> Return {
+        if (profile >= NVML_COMPUTE_INSTANCE_PROFILE_COUNT) return kInvalidArgument;
+        const ComputeProfileSpec* compute = find_compute_profile(profile_of(target, found), static_cast<int>(profile));
+        return compute == nullptr ? Return{kNotSupported} : body(target, found, *compute);
+      });
 }
 
 // Engines but SMs are shared by all compute instances of a GPU instance.

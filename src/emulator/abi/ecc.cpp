@@ -25,8 +25,6 @@ Return pages(const char* function, const void* device, nvmlPageRetirementCause_t
   });
 }
 
-bool has_instances(const Target& target) { return target.mig_is_on() && target.summary.instance_count > 0; }
-
 }  // namespace
 
 NVML_EXPORT nvmlDeviceGetEccMode(nvmlDevice_t device, nvmlEnableState_t* current, nvmlEnableState_t* pending) {
@@ -105,14 +103,13 @@ NVML_EXPORT nvmlDeviceGetRetiredPages_v2(nvmlDevice_t device, nvmlPageRetirement
   return pages(__func__, device, cause, count);
 }
 
-// Not told while instances live on the GPU.
 NVML_EXPORT nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned* corrected, unsigned* uncorrected,
                                       unsigned* pending, unsigned* failed) {
   return on_ecc(__func__, device, [&](const Target& target) -> Return {
     if (corrected == nullptr || uncorrected == nullptr || pending == nullptr || failed == nullptr) {
       return kInvalidArgument;
     }
-    if (has_instances(target)) return kNotSupported;
+    if (rows_are_hidden(target)) return kNotSupported;
     *corrected = *uncorrected = *pending = *failed = 0;
     return kSuccess;
   });
@@ -120,7 +117,7 @@ NVML_EXPORT nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned* corrected, 
 NVML_EXPORT nvmlDeviceGetRemappedRows_v2(nvmlDevice_t device, nvmlRemappedRowsInfo_v2_t* info) {
   return on_ecc(__func__, device, [&](const Target& target) -> Return {
     if (info == nullptr) return kInvalidArgument;
-    if (has_instances(target)) return kNotSupported;
+    if (rows_are_hidden(target)) return kNotSupported;
     *info = {};
     return kSuccess;
   });

@@ -67,7 +67,6 @@ Return link_field(const Target& target, nvmlFieldValue_t& to) {
 Return memory_error_field(const Target& target, nvmlFieldValue_t& to) {
   if (!has_ecc(target.spec)) return kNotSupported;
   const SettingsRecord settings = target.engine.settings(target.handle.gpu);
-  const bool hidden = target.mig_is_on() && target.summary.instance_count > 0;
   switch (to.fieldId) {
     case NVML_FI_DEV_ECC_CURRENT:
       return put(to, settings.ecc_current);
@@ -77,7 +76,7 @@ Return memory_error_field(const Target& target, nvmlFieldValue_t& to) {
     case NVML_FI_DEV_REMAPPED_UNC:
     case NVML_FI_DEV_REMAPPED_PENDING:
     case NVML_FI_DEV_REMAPPED_FAILURE:
-      return hidden ? Return{kNotSupported} : put(to, 0);
+      return rows_are_hidden(target) ? Return{kNotSupported} : put(to, 0);
     default:
       return none_yet(to);
   }

@@ -1,5 +1,6 @@
 // GPU instances: profiles, placements, creation, lists. With MIG mode off everything here answers NOT_SUPPORTED.
 #include "emulator/abi/guard.h"
+#include "emulator/engine/rules.h"
 
 using namespace partita::emulator::abi;
 using namespace partita::emulator;
@@ -9,8 +10,7 @@ namespace {
 template <class Body>
 Return on_mig_gpu(const char* function, const void* device, Body body) noexcept {
   return on_device(function, device, Takes::gpus, [&](const Target& target) -> Return {
-    if (target.spec.units == 0 || target.summary.mig_current == 0) return kNotSupported;
-    return body(target);
+    return target.mig_is_on() ? body(target) : Return{kNotSupported};
   });
 }
 
@@ -21,12 +21,7 @@ const ProfileSpec* profile_by_number(const GpuSpec& gpu, unsigned nvml_profile) 
   return nullptr;
 }
 
-const ProfileSpec* profile_by_id(const GpuSpec& gpu, unsigned id) {
-  for (const ProfileSpec& profile : gpu.profiles) {
-    if (to_unsigned(profile.id) == id) return &profile;
-  }
-  return nullptr;
-}
+const ProfileSpec* profile_by_id(const GpuSpec& gpu, unsigned id) { return find_profile(gpu, static_cast<int>(id)); }
 
 // The fields that all versions of the struct have.
 template <class Info>

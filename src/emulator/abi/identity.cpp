@@ -6,6 +6,7 @@
 #include "emulator/abi/guard.h"
 #include "emulator/abi/mig_index.h"
 #include "emulator/abi/pci_info.h"
+#include "emulator/engine/rules.h"
 #include "emulator/engine/uuid.h"
 
 using namespace partita::emulator::abi;
@@ -32,10 +33,8 @@ unsigned architecture(const GpuSpec& gpu) {
 // A MIG device is called by its compute instance: "NVIDIA A100-SXM4-40GB MIG 1c.3g.20gb".
 std::string mig_name(const GpuSpec& gpu, const Instances& found) {
   const ProfileSpec& profile = gpu.profiles[found.gpu_instance->profile];
-  for (const ComputeProfileSpec& compute : profile.compute) {
-    if (compute.nvml_profile == found.compute->profile) return gpu.product + " MIG " + compute.name;
-  }
-  return gpu.product + " MIG " + profile.name;
+  const ComputeProfileSpec* compute = find_compute_profile(profile, found.compute->profile);
+  return gpu.product + " MIG " + (compute != nullptr ? compute->name : profile.name);
 }
 
 // Superchips join the GPU to their own processor: they have an NVLink-C2C, and address its memory.

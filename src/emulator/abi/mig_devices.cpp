@@ -1,18 +1,12 @@
 // MIG mode, and MIG devices: pairs of a GPU instance and a compute instance of it.
 #include "emulator/abi/guard.h"
 #include "emulator/abi/mig_index.h"
+#include "emulator/engine/rules.h"
 
 using namespace partita::emulator::abi;
 using namespace partita::emulator;
 
 namespace {
-
-const ComputeProfileSpec* compute_profile(const ProfileSpec& profile, int nvml_profile) {
-  for (const ComputeProfileSpec& compute : profile.compute) {
-    if (compute.nvml_profile == nvml_profile) return &compute;
-  }
-  return nullptr;
-}
 
 Return attributes_of(const char* function, const void* device, nvmlDeviceAttributes_t* attributes) noexcept {
   return on_device(function, device, Takes::gpus_and_mig_devices, [&](const Target& target) -> Return {
@@ -21,7 +15,7 @@ Return attributes_of(const char* function, const void* device, nvmlDeviceAttribu
     Instances found;
     if (!find_instances(target.engine, target.handle, found)) return kNotFound;
     const ProfileSpec& profile = target.spec.profiles[found.gpu_instance->profile];
-    const ComputeProfileSpec* compute = compute_profile(profile, found.compute->profile);
+    const ComputeProfileSpec* compute = find_compute_profile(profile, found.compute->profile);
     *attributes = {to_unsigned(compute != nullptr && compute->sm != 0 ? compute->sm : profile.sm),
                    to_unsigned(profile.copy),
                    to_unsigned(profile.decoder),
@@ -35,11 +29,9 @@ Return attributes_of(const char* function, const void* device, nvmlDeviceAttribu
   });
 }
 
-bool mig_is_on(const Target& target) { return target.spec.units > 0 && target.summary.mig_current != 0; }
-
 // At most one MIG device per compute slice.
 unsigned most_mig_devices(const Target& target) {
-  return mig_is_on(target) ? to_unsigned(target.spec.compute_slices) : 0;
+  return target.mig_is_on() ? to_unsigned(target.spec.compute_slices) : 0;
 }
 
 template <class Choose>
@@ -102,7 +94,7 @@ NVML_EXPORT nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned* count)
 NVML_EXPORT nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned index, nvmlDevice_t* mig_device) {
   return on_device(__func__, device, Takes::gpus, [&](const Target& target) -> Return {
     if (mig_device == nullptr) return kInvalidArgument;
-    if (!mig_is_on(target)) return kNotSupported;
+    if (!target.mig_is_on()) return kNotSupported;
     if (index >= most_mig_devices(target)) return kInvalidArgument;
     GpuSnapshot room;
     GpuRecord& record = room.record;

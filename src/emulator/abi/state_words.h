@@ -26,6 +26,9 @@ inline unsigned remappable_banks(const GpuSpec& gpu) {
 // ECC can be switched on boards with MIG; others here have none.
 inline bool has_ecc(const GpuSpec& gpu) { return gpu.units > 0; }
 
+// Remapped rows are not told while instances live on the GPU.
+inline bool rows_are_hidden(const Target& target) { return target.mig_is_on() && target.summary.instance_count > 0; }
+
 // Why the clock is not higher: NVML's nvmlClocksEventReason*.
 unsigned long long clock_reasons(const Target& target, const GpuReadings& now);
 

@@ -10,11 +10,8 @@ Return no_units(const char* function, unsigned* count) noexcept {
   return guarded(function, -1, [&](Engine&) { return give(count, 0u); });
 }
 
-Return no_such_index(const char* function, const void* to) noexcept {
-  return guarded(function, -1, [&](Engine&) -> Return {
-    (void)to;
-    return kInvalidArgument;
-  });
+Return no_such_index(const char* function) noexcept {
+  return guarded(function, -1, [](Engine&) -> Return { return kInvalidArgument; });
 }
 
 // "R550" of driver 550.90.07; NVIDIA's branches are called r550_00.
@@ -34,17 +31,13 @@ Return settings_off(const char* function, Settings* settings, unsigned version) 
 }  // namespace
 
 NVML_EXPORT nvmlUnitGetCount(unsigned* count) { return no_units(__func__, count); }
-NVML_EXPORT nvmlUnitGetHandleByIndex(unsigned, nvmlUnit_t* unit) { return no_such_index(__func__, unit); }
+NVML_EXPORT nvmlUnitGetHandleByIndex(unsigned, nvmlUnit_t*) { return no_such_index(__func__); }
 NVML_EXPORT nvmlSystemGetHicVersion(unsigned* count, nvmlHwbcEntry_t*) { return no_units(__func__, count); }
 
 NVML_EXPORT nvmlGetExcludedDeviceCount(unsigned* count) { return no_units(__func__, count); }
-NVML_EXPORT nvmlGetExcludedDeviceInfoByIndex(unsigned, nvmlExcludedDeviceInfo_t* info) {
-  return no_such_index(__func__, info);
-}
+NVML_EXPORT nvmlGetExcludedDeviceInfoByIndex(unsigned, nvmlExcludedDeviceInfo_t*) { return no_such_index(__func__); }
 NVML_EXPORT nvmlGetBlacklistDeviceCount(unsigned* count) { return no_units(__func__, count); }
-NVML_EXPORT nvmlGetBlacklistDeviceInfoByIndex(unsigned, nvmlExcludedDeviceInfo_t* info) {
-  return no_such_index(__func__, info);
-}
+NVML_EXPORT nvmlGetBlacklistDeviceInfoByIndex(unsigned, nvmlExcludedDeviceInfo_t*) { return no_such_index(__func__); }
 
 NVML_EXPORT nvmlSystemGetDriverBranch(nvmlSystemDriverBranchInfo_t* branch, unsigned length) {
   return guarded(__func__, -1, [&](Engine& engine) -> Return {
