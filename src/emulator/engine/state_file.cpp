@@ -42,12 +42,9 @@ void load_words(const char* slot, std::uint64_t* words, std::size_t begin, std::
 constexpr std::size_t kComputeBegin = offsetof(InstanceRecord, compute), kComputeCountWord = 1;
 static_assert(offsetof(InstanceRecord, compute_count) == 8 * kComputeCountWord && kComputeBegin % 8 == 0);
 void load_instance(const char* slot, std::uint64_t* words, std::size_t begin) {
-  const auto load = [&](std::size_t from, std::size_t to) {
-    for (std::size_t at = from; at < to; at += 8) words[at / 8] = load_word(slot + 8 + begin + at);
-  };
-  load(0, kComputeBegin);
+  load_words(slot + begin, words, 0, kComputeBegin);
   const std::size_t count = std::min<std::size_t>(words[kComputeCountWord] & 0xff, kMaxComputeInstances);
-  load(kComputeBegin, kComputeBegin + count * sizeof(ComputeRecord));
+  load_words(slot + begin, words, kComputeBegin, kComputeBegin + count * sizeof(ComputeRecord));
 }
 
 void bound_counts(GpuRecord& record) {
