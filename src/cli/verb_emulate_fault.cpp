@@ -36,11 +36,9 @@ Result<emulator::Fault> fault_of(const Parsed& parsed) {
   fault.linger = TRY(option(parsed, "busy-after-exit", parse_duration));
   fault.measured_times = TRY(parsed.real("measured-times", 0, 1000));
   if (const auto xid = TRY(parsed.number("xid", 1, 9999))) fault.xid = static_cast<unsigned>(*xid);
-  // A delay stays, and so does what strikes by chance; other faults strike once.
-  const bool once = !fault.probability && (fault.answer || fault.xid || fault.condition);
   if (parsed.text("calls") == "always") return fault;
   fault.calls = TRY(parsed.number("calls", 1, 1'000'000'000));
-  if (!fault.calls && once) fault.calls = 1;
+  if (!fault.calls && emulator::strikes_once(fault)) fault.calls = 1;
   return fault;
 }
 

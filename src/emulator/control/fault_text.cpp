@@ -84,6 +84,8 @@ std::optional<std::string> impossible(const Fault& fault) {
   return std::nullopt;
 }
 
+bool strikes_once(const Fault& fault) { return !fault.probability && (fault.answer || fault.xid || fault.condition); }
+
 std::string describe(const Fault& fault) {
   const std::string where = fault.gpu ? fmt::format("GPU {}", *fault.gpu) : "any GPU";
   if (fault.measured_times)

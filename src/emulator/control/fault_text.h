@@ -20,6 +20,9 @@ std::string condition_name(Condition condition);
 // Why there cannot be such a fault; nullopt when there can.
 std::optional<std::string> impossible(const Fault& fault);
 
+// A fault that does not say how often: a delay stays, and so does what strikes by chance; others strike once.
+bool strikes_once(const Fault& fault);
+
 // "the next 2 calls of nvmlDeviceGetName for GPU 1 will return IN_USE"
 std::string describe(const Fault& fault);
 

@@ -67,12 +67,9 @@ Result<void> read_effects(const Entry& entry, Fault& fault) {
   return {};
 }
 
-// Without `calls` a delay stays, and so does what strikes by chance; other faults strike once.
 Result<void> read_calls(const Entry& entry, Fault& fault) {
-  const bool of_driver = fault.measured_times || fault.linger;
-  const bool once = !fault.probability && (fault.answer || fault.xid || fault.condition);
   if (!entry.find("calls")) {
-    if (once && !of_driver) fault.calls = 1;
+    if (strikes_once(fault)) fault.calls = 1;
     return {};
   }
   if (TRY(entry.text("calls")) == "always") return {};

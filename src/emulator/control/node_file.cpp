@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "emulator/control/bus_id.h"
+#include "emulator/control/driver_names.h"
 #include "emulator/control/node_faults.h"
 #include "emulator/engine/engine.h"
 
@@ -94,8 +95,7 @@ std::string cuda_of(std::string_view driver) {
                                                                                   {525, "12.0"},
                                                                                   {470, "11.4"},
                                                                                   {0, "11.0"}}};
-  int branch = 0;
-  std::from_chars(driver.data(), driver.data() + driver.size(), branch);
+  const int branch = driver_branch(driver);
   for (const auto& [from, cuda] : kBranches)
     if (branch >= from) return std::string(cuda);
   return "11.0";

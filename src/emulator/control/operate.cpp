@@ -43,6 +43,13 @@ std::unexpected<Error> refused(std::string_view what, NvmlReturn answer) {
   return fail(code, fmt::format("{}: the emulated driver answered {}", what, nvml_return_name(answer)));
 }
 
+// `cannot`: what does not work while these GPUs are held.
+std::unexpected<Error> held(const Engine& engine, std::string_view cannot, const std::vector<int>& gpus) {
+  std::vector<std::string> in_use = holders(engine, gpus);
+  std::string message = fmt::format("{}: in use by {}; end them first", cannot, count_of(in_use.size(), "process"));
+  return fail(ErrorCode::busy, std::move(message), std::move(in_use));
+}
+
 // GPUs linked directly are reset together: the ones that are missing from `chosen`.
 std::vector<std::string> missing_peers(const NodeSpec& node, const std::vector<int>& chosen) {
   std::set<int> groups;
@@ -81,9 +88,7 @@ Result<void> reset(std::string_view name, const std::vector<std::string>& gpus) 
   const NvmlReturn answer = engine.reset(chosen);
   if (answer == kSuccess) return {};
   if (answer != kInUse) return refused("reset", answer);
-  std::vector<std::string> in_use = holders(engine, chosen);
-  std::string message = fmt::format("cannot reset: in use by {}; end them first", count_of(in_use.size(), "process"));
-  return fail(ErrorCode::busy, std::move(message), std::move(in_use));
+  return held(engine, "cannot reset", chosen);
 }
 
 Result<void> reload_driver(std::string_view name) {
@@ -91,10 +96,7 @@ Result<void> reload_driver(std::string_view name) {
   const NvmlReturn answer = engine.reload_driver();
   if (answer == kSuccess) return {};
   if (answer != kInUse) return refused("load the driver anew", answer);
-  std::vector<std::string> in_use = holders(engine, TRY(choose(engine.spec(), {})));
-  std::string message =
-      fmt::format("cannot unload the driver: in use by {}; end them first", count_of(in_use.size(), "process"));
-  return fail(ErrorCode::busy, std::move(message), std::move(in_use));
+  return held(engine, "cannot unload the driver", TRY(choose(engine.spec(), {})));
 }
 
 Result<void> advance_clock(std::string_view name, std::chrono::milliseconds by) {
