@@ -59,11 +59,6 @@ class Header:
             found[node["name"]] = ", ".join(spelled)
         return found
 
-    def owned(self, typedef):
-        """The record or enum that a typedef names, or None for an alias of something else."""
-        inner = typedef["inner"][0]
-        return (inner.get("ownedTagDecl") or inner.get("decl") or {}).get("id")
-
     def fields(self, record) -> list:
         rows, nested = [], []
         for node in record.get("inner", []):

@@ -58,7 +58,7 @@ void Checker::check_gpu(int gpu, const GpuRecord& record) {
       if (overlap(instance.start, instance.size, record.instances[j].start, record.instances[j].size))
         wrong(where, "instances overlap");
     ++of_profile[instance.profile];
-    check_instance(gpu, record, instance);
+    check_instance(gpu, instance);
   }
   for (const auto& [profile, count] : of_profile)
     if (count > spec.profiles[static_cast<std::size_t>(profile)].max_instances)
@@ -71,7 +71,7 @@ void Checker::check_gpu(int gpu, const GpuRecord& record) {
   }
 }
 
-void Checker::check_instance(int gpu, const GpuRecord&, const InstanceRecord& instance) {
+void Checker::check_instance(int gpu, const InstanceRecord& instance) {
   const GpuSpec& spec = engine_.spec().gpus[static_cast<std::size_t>(gpu)];
   const std::string where = "GPU " + std::to_string(gpu) + " GI " + std::to_string(instance.id);
   if (instance.profile >= spec.profiles.size()) return wrong(where, "no such profile");

@@ -27,7 +27,7 @@ class Checker {
 
  private:
   void check_gpu(int gpu, const emulator::GpuRecord& record);
-  void check_instance(int gpu, const emulator::GpuRecord& record, const emulator::InstanceRecord& instance);
+  void check_instance(int gpu, const emulator::InstanceRecord& instance);
   void check_compute(const std::string& where, const emulator::GpuSpec& spec, const emulator::InstanceRecord& instance);
   void check_serial(const std::string& where, std::uint32_t serial, const std::string& what);
   void wrong(const std::string& where, const std::string& what) { wrong_.push_back(where + ": " + what); }

@@ -21,7 +21,6 @@ class Calls : public testing::Test {
     for (auto& byte : bytes_) byte = static_cast<std::uint8_t>(random());
     scene_.draw.feed(bytes_);
   }
-  static bool is_return(int answer) { return (answer >= 0 && answer <= 29) || answer == NVML_ERROR_UNKNOWN; }
 
   Scene scene_;
   std::vector<std::uint8_t> bytes_;

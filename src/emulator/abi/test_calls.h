@@ -185,4 +185,6 @@ inline std::vector<void*> find_functions(void* library) {
   return found;
 }
 
+inline bool is_return(int answer) { return (answer >= 0 && answer <= 29) || answer == NVML_ERROR_UNKNOWN; }
+
 }  // namespace partita::emulator::test

@@ -37,11 +37,7 @@ class Scene {
   }
   // Calls one function, or another when the bytes say so. What it answered.
   int call(std::size_t row) { return kCalls[row].make(functions_[row], draw); }
-  int call(const char* name) {
-    for (std::size_t row = 0; row < std::size(kCalls); ++row)
-      if (std::string_view(kCalls[row].name) == name) return call(row);
-    std::abort();
-  }
+  int call(const char* name) { return call(row_of(name)); }
   void* function(std::size_t row) const { return functions_[row]; }
 
   // Makes instances, and keeps the handles of what is there.
@@ -63,11 +59,14 @@ class Scene {
   Draw draw;
 
  private:
+  static std::size_t row_of(const char* name) {
+    for (std::size_t row = 0; row < std::size(kCalls); ++row)
+      if (std::string_view(kCalls[row].name) == name) return row;
+    std::abort();
+  }
   template <class Function>
   Function* named(const char* name) {
-    for (std::size_t row = 0; row < std::size(kCalls); ++row)
-      if (std::string_view(kCalls[row].name) == name) return reinterpret_cast<Function*>(functions_[row]);
-    std::abort();
+    return reinterpret_cast<Function*>(functions_[row_of(name)]);
   }
   void collect(unsigned index) {
     nvmlDevice_t device = nullptr, mig = nullptr;
