@@ -12,8 +12,8 @@
 
 #include <charconv>
 #include <ctime>
-#include <fstream>
 
+#include "base/file.h"
 #include "base/text.h"
 
 namespace partita::client {
@@ -162,10 +162,9 @@ class HttplibHttp final : public Http {
 
 // Else it would be told only when a connection fails, and not why.
 Result<void> check_authority(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(in)), {});
-  if (!in && text.empty()) return fail(ErrorCode::invalid, "PARTITA_CA: " + file.string() + " cannot be read");
-  if (text.find("-----BEGIN") == std::string::npos)
+  const auto text = read_file(file);
+  if (!text) return fail(ErrorCode::invalid, "PARTITA_CA: " + file.string() + " cannot be read");
+  if (text->find("-----BEGIN") == std::string::npos)
     return fail(ErrorCode::invalid, "PARTITA_CA: " + file.string() + ": expected certificates in PEM, found none");
   return {};
 }
