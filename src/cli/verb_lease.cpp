@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "api/json.h"
-#include "base/json_to_yaml.h"
 #include "cli/draw_lease.h"
 #include "cli/lease_options.h"
 #include "cli/lease_wait.h"
@@ -42,15 +41,14 @@ Result<int> watch(const Parsed& parsed, Session& session) {
   return 0;
 }
 
-Result<std::string> granted_text(const Parsed& parsed, Session& session, const std::vector<api::Lease>& leases) {
-  const auto format = TRY(format_of(parsed));
-  if (format == Format::json) return api::to_json(leases) + '\n';
-  if (format == Format::yaml) return json_to_yaml(api::to_json(leases));
+Result<void> print_granted(const Parsed& parsed, Session& session, Format format,
+                           const std::vector<api::Lease>& leases) {
+  if (format != Format::table) return print_json(format, api::to_json(leases));
   std::string out;
   for (const auto& lease : leases)
     out += (out.empty() ? "" : "\n") +
            draw_lease(output_look(parsed), lease, session.clock.now(), command_words(parsed, session));
-  return out;
+  return print(out);
 }
 
 // What was granted reached nobody. A name of one's own can be asked for again; of a made one nobody knows.
@@ -73,15 +71,14 @@ Error unread(const Parsed& parsed, Session& session, const std::vector<api::Leas
 }  // namespace
 
 Result<int> run_lease(const Parsed& parsed) {
-  TRY_VOID(format_of(parsed));
+  const auto format = TRY(format_of(parsed));
   const auto session = TRY(open_session(parsed));
   const auto request = TRY(lease_request_of(parsed, *session, parsed.text("PROFILE")));
   auto leases = TRY(session->node->lease(request));
   const auto waited = TRY(wait_until_active(parsed, *session, std::move(leases)));
   if (waited.status != 0) return waited.status;
   const WithoutPipeSignal guard;
-  const auto text = TRY(granted_text(parsed, *session, waited.leases));
-  if (auto printed = print(text); !printed)
+  if (auto printed = print_granted(parsed, *session, format, waited.leases); !printed)
     return std::unexpected(unread(parsed, *session, waited.leases, std::move(printed).error()));
   return 0;
 }
