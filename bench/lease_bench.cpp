@@ -25,7 +25,6 @@ using bench::value;
 
 struct World : bench::LeaseWorld {
   std::unique_ptr<node::DaemonNode> daemon = open_daemon();
-  ~World() { daemon.reset(); }
 };
 
 struct Tally {
