@@ -18,6 +18,7 @@
 #include "node/ledger.h"
 #include "node/lock.h"
 #include "node/paths.h"
+#include "node/pins.h"
 #include "node/published.h"
 #include "node/view.h"
 #include "node/wake.h"
@@ -152,7 +153,7 @@ class Daemon final : public LeaseVerbs<DaemonNode> {
     View view{*look.state, *look.notes};
     if (adopt)
       for (layout::Gpu& gpu : view.state.gpus)
-        for (layout::GpuInstance& instance : gpu.instances) without_foreign(instance);
+        for (layout::GpuInstance& instance : gpu.instances) unpin_foreign(instance);
     return view;
   }
   // While the conductor cuts, what nobody knew before is its work.
@@ -164,12 +165,9 @@ class Daemon final : public LeaseVerbs<DaemonNode> {
             known != before.gpus.end() && std::ranges::any_of(known->instances, [&](const layout::GpuInstance& old) {
               return old.id == instance.id && old.profile == instance.profile && old.placement == instance.placement;
             });
-        if (!was_there) without_foreign(instance);
+        if (!was_there) unpin_foreign(instance);
       }
     }
-  }
-  static void without_foreign(layout::GpuInstance& instance) {
-    std::erase_if(instance.pins, [](const auto& pin) { return pin.reason == layout::Pin::Reason::foreign; });
   }
 
   void conduct(const std::stop_token& stop) {

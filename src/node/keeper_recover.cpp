@@ -9,6 +9,7 @@
 
 #include "node/executor.h"
 #include "node/keeper.h"
+#include "node/pins.h"
 #include "node/process_id.h"
 
 namespace partita::node {
@@ -75,14 +76,12 @@ std::optional<std::string> Keeper::gone(const LeaseRecord& record) {
     return fmt::format("MIG mode of GPU {} was turned on by someone else", there->index);
   }
   const layout::GpuInstance* const instance = instance_at(*there, place);
-  const auto foreign = [](const layout::Pin& pin) { return pin.reason == layout::Pin::Reason::foreign; };
-  if (instance != nullptr && std::ranges::none_of(instance->pins, foreign)) return std::nullopt;
+  if (instance != nullptr && !is_foreign(*instance)) return std::nullopt;
   return fmt::format("{} was destroyed by {}", place_text(*there, place), taken_by_);
 }
 
 // What others made or destroyed since the last look.
 void Keeper::note_foreign(const layout::NodeState& before) {
-  const auto is_foreign = [](const layout::Pin& pin) { return pin.reason == layout::Pin::Reason::foreign; };
   const auto tell = [&](const layout::Gpu& there, const layout::GpuInstance& instance, const char* what) {
     event("foreign", "",
           fmt::format("{} on GPU {} was {} by someone else",
@@ -99,7 +98,7 @@ void Keeper::note_foreign(const layout::NodeState& before) {
     for (const layout::GpuInstance& instance : was.instances)
       if (missing(*is, instance)) tell(was, instance, "destroyed");
     for (const layout::GpuInstance& instance : is->instances)
-      if (missing(was, instance) && std::ranges::any_of(instance.pins, is_foreign)) tell(*is, instance, "made");
+      if (missing(was, instance) && is_foreign(instance)) tell(*is, instance, "made");
   }
 }
 

@@ -22,6 +22,8 @@ bool is_owned(std::span<const OwnedInstance> owned, const layout::Gpu& gpu, cons
   return std::ranges::any_of(owned, [&](const OwnedInstance& mark) { return matches(mark, gpu, instance); });
 }
 
+bool says_foreign(const layout::Pin& pin) { return pin.reason == layout::Pin::Reason::foreign; }
+
 }  // namespace
 
 void set_pins(layout::NodeState& state, std::span<const OwnedInstance> owned, const PinOptions& options) {
@@ -47,6 +49,10 @@ void set_pins(layout::NodeState& state, std::span<const OwnedInstance> owned, co
     }
   }
 }
+
+bool is_foreign(const layout::GpuInstance& instance) { return std::ranges::any_of(instance.pins, says_foreign); }
+
+void unpin_foreign(layout::GpuInstance& instance) { std::erase_if(instance.pins, says_foreign); }
 
 std::vector<OwnedInstance> foreign_instances(const layout::NodeState& state, std::span<const OwnedInstance> owned) {
   std::vector<OwnedInstance> foreign;

@@ -34,6 +34,10 @@ struct PinOptions {
 // compute instances too.
 void set_pins(layout::NodeState& state, std::span<const OwnedInstance> owned, const PinOptions& options);
 
+bool is_foreign(const layout::GpuInstance& instance);
+// It is known to be ours, whatever `owned` says.
+void unpin_foreign(layout::GpuInstance& instance);
+
 // The live instances that `owned` does not list, as they would be listed.
 std::vector<OwnedInstance> foreign_instances(const layout::NodeState& state, std::span<const OwnedInstance> owned);
 // The marks that no live instance bears out, on the GPUs whose state is known.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "node/pins.h"
 #include "node/view.h"
 
 namespace partita::node {
@@ -10,9 +11,7 @@ std::vector<OwnedInstance> Published::Look::owned() const {
   std::vector<OwnedInstance> owned;
   for (const layout::Gpu& gpu : state->gpus)
     for (const layout::GpuInstance& instance : gpu.instances) {
-      const bool foreign = std::ranges::any_of(
-          instance.pins, [](const layout::Pin& pin) { return pin.reason == layout::Pin::Reason::foreign; });
-      if (foreign) continue;
+      if (is_foreign(instance)) continue;
       const catalog::Profile& profile = gpu.board->profiles[static_cast<std::size_t>(instance.profile)];
       owned.push_back({gpu.uuid, instance.id, profile.nvml_profile, instance.placement.start, 0});
     }

@@ -5,13 +5,10 @@
 #include <algorithm>
 #include <tuple>
 
+#include "node/pins.h"
+
 namespace partita::node {
 namespace {
-
-bool is_foreign(const layout::GpuInstance& instance) {
-  return std::ranges::any_of(instance.pins,
-                             [](const layout::Pin& p) { return p.reason == layout::Pin::Reason::foreign; });
-}
 
 InstanceRecord record_of(const catalog::Board& board, const layout::GpuInstance& instance) {
   const catalog::Profile& profile = board.profiles[static_cast<std::size_t>(instance.profile)];

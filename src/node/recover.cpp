@@ -137,10 +137,6 @@ Result<void> keep_direction(Context& context, const Operation& operation) {
   return {};
 }
 
-bool is_foreign(const layout::GpuInstance& instance) {
-  return std::ranges::any_of(instance.pins, [](const auto& pin) { return pin.reason == layout::Pin::Reason::foreign; });
-}
-
 // Has `made`, which is not ours, taken the room of `one`?
 bool gives_way(const catalog::Board& board, const InstanceRecord& one, const layout::GpuInstance& made) {
   const auto index = profile_index(board, one.profile);

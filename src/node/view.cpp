@@ -39,7 +39,7 @@ void unpin_being_made(layout::NodeState& state, const std::vector<OperationGpu>&
   for (layout::Gpu& gpu : state.gpus)
     for (layout::GpuInstance& instance : gpu.instances)
       if (std::ranges::any_of(being_made, [&](const auto& work) { return makes(work, gpu, instance); }))
-        std::erase_if(instance.pins, [](const auto& pin) { return pin.reason == layout::Pin::Reason::foreign; });
+        unpin_foreign(instance);
 }
 
 Result<Marks> read_marks(const Options& options, Time now, std::vector<std::string>& notes) {
