@@ -74,7 +74,7 @@ class Annealer {
 
   void scatter() {
     for (std::size_t n = 0; n < jobs_.size(); ++n) {
-      Spot spot;
+      JobSpot spot;
       do spot = any_spot();
       while (time_at(n, spot) == 0);
       spots_.push_back(spot);
@@ -83,18 +83,18 @@ class Annealer {
     for (auto& state : states_) state.now = played(state);
   }
 
-  Spot any_spot() {
+  JobSpot any_spot() {
     const int g = states_.size() == 1 ? 0 : random_.below(static_cast<int>(states_.size()));
     return {g, random_.below(static_cast<int>(states_[at(g)].gpu.order->places.size()))};
   }
 
-  Micros time_at(std::size_t n, const Spot& spot) const {
+  Micros time_at(std::size_t n, const JobSpot& spot) const {
     const auto& gpu = states_[at(spot.gpu)].gpu;
     return table_.time(gpu.kind, jobs_[n], gpu.order->places[at(spot.place)].placed.profile);
   }
 
   // Puts a job there (sign 1) or takes it away (-1).
-  void put(std::size_t n, const Spot& spot, int sign) {
+  void put(std::size_t n, const JobSpot& spot, int sign) {
     auto& state = states_[at(spot.gpu)];
     const auto i = at(spot.place);
     const auto& place = state.gpu.order->places[i];
@@ -169,26 +169,21 @@ class Annealer {
   double scale() const {
     if (table_.goal == JobGoal::mean_completion) return weighted() / 2;
     double area = 0;  // the least that each job takes of units and time
-    for (std::size_t n = 0; n < jobs_.size(); ++n) area += least_area(n);
+    for (const int job : jobs_) {
+      double least = std::numeric_limits<double>::infinity();
+      for (const auto& state : states_) least = std::min(least, table_.least_area(job, state.gpu.kind));
+      area += least;
+    }
     return area / units_;
-  }
-  double least_area(std::size_t n) const {
-    double least = std::numeric_limits<double>::infinity();
-    for (const auto& state : states_)
-      for (const auto& place : state.gpu.order->places) {
-        const Micros time = table_.time(state.gpu.kind, jobs_[n], place.placed.profile);
-        if (time > 0) least = std::min(least, static_cast<double>(time) * std::popcount(place.units));
-      }
-    return least;
   }
 
   // One random change, kept if it is no worse than chance allows. Whether it was.
   bool move(double heat) {
     const auto n = at(random_.below(static_cast<int>(jobs_.size())));
-    const Spot from = spots_[n];
+    const JobSpot from = spots_[n];
     const bool swap = random_.below(100) < kSwaps;
     const auto other = swap ? at(random_.below(static_cast<int>(jobs_.size()))) : n;
-    const Spot to = swap ? spots_[other] : any_spot();
+    const JobSpot to = swap ? spots_[other] : any_spot();
     if (from.gpu == to.gpu && from.place == to.place) return false;
     if (time_at(n, to) == 0 || (swap && time_at(other, from) == 0)) return false;
     shift(n, from, to);
@@ -211,7 +206,7 @@ class Annealer {
     return false;
   }
 
-  void shift(std::size_t n, const Spot& from, const Spot& to) {
+  void shift(std::size_t n, const JobSpot& from, const JobSpot& to) {
     put(n, from, -1);
     put(n, to, 1);
     spots_[n] = to;
@@ -222,7 +217,7 @@ class Annealer {
   SplitMix random_;
   const bool lists_;
   std::vector<GpuState> states_;
-  std::vector<Spot> spots_;
+  std::vector<JobSpot> spots_;
   Micros last_destroy_ = 0;
   double units_ = 0;
   double cost_ = 0;

@@ -27,9 +27,9 @@ struct GpuInUse {
 };
 
 struct Annealed {
-  std::vector<Spot> spots;    // per job of the list given; gpu: index in the GPUs given
-  std::vector<double> costs;  // per GPU, in microseconds: its last end, or its part of the weighted mean completion
-  double cost = 0;            // what is made least: the largest of them, or their sum
+  std::vector<JobSpot> spots;  // per job of the list given; gpu: index in the GPUs given
+  std::vector<double> costs;   // per GPU, in microseconds: its last end, or its part of the weighted mean completion
+  double cost = 0;             // what is made least: the largest of them, or their sum
 };
 
 // The best of one run of `steps`. Jobs that fit on none of these GPUs must not be given.

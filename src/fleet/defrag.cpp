@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <map>
 #include <numeric>
 
@@ -53,10 +51,6 @@ std::vector<int> placeable(const catalog::Board& board) {
   return out;
 }
 
-std::size_t position(const GpuStates& states, int profile) {
-  return static_cast<std::size_t>(std::ranges::lower_bound(states.profiles(), profile) - states.profiles().begin());
-}
-
 class Defragmenter {
  public:
   Defragmenter(const std::vector<DefragGpu>& gpus, const DefragGoal& goal, const WorkLimits& limits)
@@ -93,7 +87,7 @@ class Defragmenter {
         return fail(ErrorCode::invalid,
                     fmt::format("GPU number {} holds instances that {} does not allow together", g, board->id));
       for (const auto& instance : gpu.instances)
-        if (instance.is != Is::fixed) ++movable[position(states, instance.placed.profile)];
+        if (instance.is != Is::fixed) ++movable[states.position(instance.placed.profile)];
       const auto [entry, fresh] = known.try_emplace(Key{family, gpu.instances, gpu.wanted}, kinds_.size());
       if (fresh) kinds_.push_back({gpu.board, gpu.instances, gpu.wanted, {}, family, *stands, {}});
       kinds_[entry->second].gpus.push_back(static_cast<int>(g));
@@ -102,7 +96,7 @@ class Defragmenter {
   }
 
   int value(const Kind& kind, const GpuStates& states, StateId state) const {
-    if (goal_.named) return kind.wanted ? states.room(state, position(states, *kind.wanted)) : 0;
+    if (goal_.named) return kind.wanted ? states.room(state, states.position(*kind.wanted)) : 0;
     return open(states, state);
   }
 
@@ -142,7 +136,7 @@ class Defragmenter {
         standing.push_back(instance.placed);
         continue;
       }
-      --way.balance[position(states, instance.placed.profile)];
+      --way.balance[states.position(instance.placed.profile)];
       ++way.moves;
       way.held += instance.is == Is::held ? 1 : 0;
     }

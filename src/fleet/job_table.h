@@ -10,7 +10,7 @@
 namespace partita::fleet {
 
 // Where a job runs.
-struct Spot {
+struct JobSpot {
   int gpu = 0;    // index in JobTable::kind_of_gpu
   int place = 0;  // index in the GPU's Order::places
 };

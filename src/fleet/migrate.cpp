@@ -6,10 +6,6 @@ namespace partita::fleet {
 
 namespace {
 
-std::size_t position(const GpuStates& states, int profile) {
-  return static_cast<std::size_t>(std::ranges::lower_bound(states.profiles(), profile) - states.profiles().begin());
-}
-
 // Where an instance goes, as states.
 struct Target {
   double gain = 0;
@@ -25,13 +21,13 @@ class Search {
     for (std::size_t p = 0; p < elsewhere_.size(); ++p) elsewhere_[p] = best_two(p);
   }
 
-  std::optional<Room> make_room(std::size_t profile) {
-    std::optional<Room> best;
+  std::optional<MadeRoom> make_room(std::size_t profile) {
+    std::optional<MadeRoom> best;
     for (const auto state : fleet_.present()) {
       for (const auto& victim : states_.placed(state)) {
         const auto rest = states_.without(state, victim.start);
         for (const auto& open : states_.places(rest, profile)) {
-          const auto q = position(states_, victim.profile);
+          const auto q = states_.position(victim.profile);
           const auto& target = away(q, state);
           const double here = value(open.then) - value(state);
           if (target.start >= 0) consider(best, {state, victim.start, q}, here + target.gain, target, open.start);
@@ -45,11 +41,11 @@ class Search {
   }
 
   std::optional<Move> improve(double least) {
-    std::optional<Room> best;
+    std::optional<MadeRoom> best;
     for (const auto state : fleet_.present()) {
       for (const auto& victim : states_.placed(state)) {
         const auto rest = states_.without(state, victim.start);
-        const auto q = position(states_, victim.profile);
+        const auto q = states_.position(victim.profile);
         const auto& target = away(q, state);
         const double here = value(rest) - value(state);
         if (target.start >= 0 && here + target.gain > least)
@@ -99,7 +95,8 @@ class Search {
     return first.start >= 0 && first.state == state && fleet_.count(state) < 2 ? second : first;
   }
 
-  void consider(std::optional<Room>& best, const Victim& victim, double gain, const Target& target, int request) const {
+  void consider(std::optional<MadeRoom>& best, const Victim& victim, double gain, const Target& target,
+                int request) const {
     constexpr double kEqual = 1e-9;
     if (best && gain <= best->move.gain + kEqual) return;
     for (const auto gpu : fleet_.gpus_in(victim.state)) {
@@ -110,7 +107,7 @@ class Search {
         to = fleet_.lowest(target.state);
         if (to == gpu) to = fleet_.gpus_in(target.state)[1];  // away() counted at least two
       }
-      best = Room{{victim.profile, from, {to, target.start}, gain}, {gpu, request}};
+      best = MadeRoom{{victim.profile, from, {to, target.start}, gain}, {gpu, request}};
       return;
     }
   }
@@ -124,7 +121,7 @@ class Search {
 
 }  // namespace
 
-std::optional<Room> make_room(const OnlineFleet& fleet, std::size_t profile, const Movable& movable) {
+std::optional<MadeRoom> make_room(const OnlineFleet& fleet, std::size_t profile, const Movable& movable) {
   return Search(fleet, movable).make_room(profile);
 }
 
@@ -137,7 +134,7 @@ void carry_out(OnlineFleet& fleet, const Move& move) {
   fleet.put(move.profile, move.to);
 }
 
-void carry_out(OnlineFleet& fleet, std::size_t profile, const Room& room) {
+void carry_out(OnlineFleet& fleet, std::size_t profile, const MadeRoom& room) {
   fleet.take(room.move.from);
   fleet.put(profile, room.request);
   fleet.put(room.move.profile, room.move.to);

@@ -19,17 +19,17 @@ struct Move {
 using Movable = std::function<bool(const Spot&)>;
 
 // For a request that finds no room: the move with the largest gain after which it fits, and where it goes then.
-struct Room {
+struct MadeRoom {
   Move move;
   Spot request;
 };
-std::optional<Room> make_room(const OnlineFleet& fleet, std::size_t profile, const Movable& movable);
+std::optional<MadeRoom> make_room(const OnlineFleet& fleet, std::size_t profile, const Movable& movable);
 
 // The move with the largest gain, if that is above `least`.
 std::optional<Move> improve(const OnlineFleet& fleet, const Movable& movable, double least);
 
 // Does it.
 void carry_out(OnlineFleet& fleet, const Move& move);
-void carry_out(OnlineFleet& fleet, std::size_t profile, const Room& room);
+void carry_out(OnlineFleet& fleet, std::size_t profile, const MadeRoom& room);
 
 }  // namespace partita::fleet

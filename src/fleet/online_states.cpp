@@ -92,6 +92,10 @@ void GpuStates::count() {
             std::max(room_[(state * profiles_.size()) + p], 1 + room(place.then, p));
 }
 
+std::size_t GpuStates::position(int profile) const {
+  return static_cast<std::size_t>(std::ranges::lower_bound(profiles_, profile) - profiles_.begin());
+}
+
 StateId GpuStates::without(StateId state, int start) const {
   const auto& placed = placed_[state];
   for (std::size_t i = 0; i < placed.size(); ++i)

@@ -35,6 +35,8 @@ class GpuStates {
   const std::shared_ptr<const catalog::Board>& board_shared() const { return board_; }
   const plan::Geometry& geometry() const { return *geometry_; }
   const std::vector<int>& profiles() const { return profiles_; }
+  // Of a profile of the board in profiles(), where it must be.
+  std::size_t position(int profile) const;
   std::size_t size() const { return placed_.size(); }
 
   // By start; profiles are those of the board.

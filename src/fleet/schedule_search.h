@@ -10,7 +10,7 @@ namespace partita::fleet {
 
 struct Found {
   std::vector<GpuInUse> gpus;  // as JobTable::kind_of_gpu
-  std::vector<Spot> spots;     // per job
+  std::vector<JobSpot> spots;  // per job
   std::int64_t steps = 0;
   bool stopped = false;
 };
