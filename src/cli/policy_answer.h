@@ -25,7 +25,6 @@ struct PolicyAnswer {
   double patience = 0;          // seconds
   std::optional<double> pause;  // seconds, of a moved job
   fleet::Trace trace;
-  bool by_share = false;  // sizes were shares of a GPU
   std::vector<PolicyRun> runs;
   std::string command;
 };

@@ -109,21 +109,16 @@ Table profiles_table(const PolicyAnswer& answer) {
 
 std::vector<std::string> in_words(const PolicyAnswer& answer) {
   std::vector<std::string> out;
-  const PolicyRun* best = nullptr;
-  const PolicyRun* worst = nullptr;
-  const auto slices = [&](const PolicyRun* run) { return totals(answer, *run).slices; };
-  for (const auto& run : answer.runs) {
-    if (best == nullptr || slices(&run) > slices(best)) best = &run;
-    if (worst == nullptr || slices(&run) < slices(worst)) worst = &run;
-  }
-  const auto sum = totals(answer, *best);
+  std::vector<PolicyTotals> sums;
+  for (const auto& run : answer.runs) sums.push_back(totals(answer, run));
+  const auto best = std::ranges::max_element(sums, {}, &PolicyTotals::slices);
+  const auto worst = std::ranges::min_element(sums, {}, &PolicyTotals::slices);
+  const auto name = [&](auto of) { return answer.runs[static_cast<std::size_t>(of - sums.begin())].name; };
   out.push_back(fmt::format("{} accepts most: {} % of the requests and {} % of the memory slices asked for.",
-                            best->name, percent(sum.requests), percent(sum.slices)));
-  if (best != worst) {
-    const auto least = totals(answer, *worst);
-    out.push_back(fmt::format("{} accepts least: {} % of the requests and {} % of the slices.", worst->name,
-                              percent(least.requests), percent(least.slices)));
-  }
+                            name(best), percent(best->requests), percent(best->slices)));
+  if (best != worst)
+    out.push_back(fmt::format("{} accepts least: {} % of the requests and {} % of the slices.", name(worst),
+                              percent(worst->requests), percent(worst->slices)));
   return out;
 }
 
@@ -142,7 +137,7 @@ std::vector<std::string> rests_on(const PolicyAnswer& answer) {
         fmt::format("Moving: at most one instance is moved per accepted request, only to make room, and its job "
                     "ends {} s later.",
                     *answer.pause));
-  if (answer.by_share)
+  if (answer.trace.by_share)
     out.push_back(
         "A share of a GPU asks for the smallest profile that has at least this share of the compute slices and of the "
         "memory slices.");

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <map>
 
 #include "base/duration.h"
@@ -139,20 +138,24 @@ struct TuneProblem {
   std::vector<std::map<int, double>> mixes;  // by profile
 };
 
+std::optional<double> above_zero(const std::string& text, double most) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  return !text.empty() && *end == '\0' && value > 0 && value <= most ? std::optional(value) : std::nullopt;
+}
+
 // "1g.5gb=30,7g.40gb=10".
 Result<std::map<int, double>> parse_mix(const std::string& text, const catalog::Board& board) {
   std::map<int, double> out;
   for (const auto& part : split(text, ',')) {
     const auto equals = part.find('=');
     const auto profile = TRY(layout::find_profile(board, trim(std::string_view(part).substr(0, equals)))).profile;
-    char* end = nullptr;
-    const std::string number = equals == std::string::npos ? "" : part.substr(equals + 1);
-    const double share = std::strtod(number.c_str(), &end);
     constexpr double kMost = 1e9;
-    if (number.empty() || *end != '\0' || !(share > 0) || share > kMost)
+    const auto share = above_zero(equals == std::string::npos ? "" : part.substr(equals + 1), kMost);
+    if (!share)
       return fail(ErrorCode::invalid,
                   fmt::format("option --mix: expected PROFILE=SHARE with a share above 0, found {}", quote(part)));
-    if (!out.emplace(profile, share).second)
+    if (!out.emplace(profile, *share).second)
       return fail(ErrorCode::invalid, fmt::format("option --mix: {} is there twice", quote(part)));
   }
   return out;
@@ -181,12 +184,11 @@ Result<TuneProblem> mixes_of(const Parsed& parsed, const catalog::Board& board) 
 Result<std::vector<double>> loads_of(const Parsed& parsed) {
   std::vector<double> out;
   for (const auto& text : parsed.all("load")) {
-    char* end = nullptr;
-    const double load = std::strtod(text.c_str(), &end);
     constexpr double kMost = 100;
-    if (text.empty() || *end != '\0' || !(load > 0) || load > kMost)
+    const auto load = above_zero(text, kMost);
+    if (!load)
       return fail(ErrorCode::invalid, fmt::format("option --load: expected a number above 0, found {}", quote(text)));
-    out.push_back(load);
+    out.push_back(*load);
   }
   if (out.empty()) out = {0.85, 1, 1.3};
   return out;
@@ -264,8 +266,6 @@ Result<int> run_policy_simulate(const Parsed& parsed) {
   const auto trace = parsed.text("TRACE").value_or("-");
   answer.file = shown(trace);
   answer.trace = TRY(trace_of(parsed, trace, *answer.board));
-  answer.by_share = parsed.text("columns").value_or("").find("share") != std::string::npos ||
-                    parsed.text("columns").value_or("") == "openb";
   answer.command = command_of(parsed);
   TRY_VOID(serve(parsed, answer));
   if (file) {

@@ -90,6 +90,7 @@ class Reader {
     std::ranges::sort(out_.profiles);
     out_.profiles.erase(std::ranges::unique(out_.profiles).begin(), out_.profiles.end());
     out_.profiles.shrink_to_fit();
+    out_.by_share = !profile_;
     for (auto& request : out_.requests)
       request.profile = static_cast<std::uint32_t>(
           std::ranges::lower_bound(out_.profiles, static_cast<int>(request.profile)) - out_.profiles.begin());

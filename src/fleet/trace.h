@@ -39,6 +39,7 @@ struct Trace {
   std::vector<Request> requests;  // by arrival; Request::profile is a position in `profiles`
   std::size_t without_gpu = 0;    // rows left out
   std::size_t split = 0;          // rows that became several requests
+  bool by_share = false;          // sizes were shares of a GPU
 };
 
 inline constexpr std::size_t kMostRequests = 2'000'000;
