@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/text.h"
 #include "cli/draw.h"
@@ -19,6 +18,13 @@ const layout::Gpu& gpu_of(const DefragAnswer& answer, int gpu) {
 const layout::GpuInstance& moved(const DefragAnswer& answer, const fleet::DefragMove& move) {
   return *std::ranges::find(gpu_of(answer, move.from).instances, move.before.start,
                             [](const auto& instance) { return instance.placement.start; });
+}
+
+std::set<std::size_t> changed_gpus(const DefragAnswer& answer) {
+  std::set<std::size_t> out;
+  for (const auto& move : answer.plan.moves)
+    for (const int gpu : {move.from, move.to}) out.insert(answer.gpus[static_cast<std::size_t>(gpu)]);
+  return out;
 }
 
 std::string holder_of(const layout::GpuInstance& instance) {
@@ -57,11 +63,8 @@ std::string draw_moves(const Look& look, const DefragAnswer& answer) {
 }
 
 std::string draw_after(const Look& look, const DefragAnswer& answer) {
-  std::set<std::size_t> changed;
-  for (const auto& move : answer.plan.moves)
-    for (const int gpu : {move.from, move.to}) changed.insert(answer.gpus[static_cast<std::size_t>(gpu)]);
   std::string out;
-  for (const auto gpu : changed) out += draw_gpu_briefly(look, answer.after.gpus[gpu]);
+  for (const auto gpu : changed_gpus(answer)) out += draw_gpu_briefly(look, answer.after.gpus[gpu]);
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct DefragAnswer {
 // The instance that a move takes.
 const layout::GpuInstance& moved(const DefragAnswer& answer, const fleet::DefragMove& move);
 const layout::Gpu& gpu_of(const DefragAnswer& answer, int gpu);
+// Positions in before.gpus that moves come from or go to.
+std::set<std::size_t> changed_gpus(const DefragAnswer& answer);
 // "lease alice", or "" where nobody has it.
 std::string holder_of(const layout::GpuInstance& instance);
 // "nobody: it is idle".

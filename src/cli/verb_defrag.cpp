@@ -115,12 +115,9 @@ layout::NodeState after(const DefragAnswer& answer) {
 
 // Only the GPUs that change, so that others may change meanwhile.
 std::string changed_layout(const DefragAnswer& answer) {
-  std::set<std::size_t> changed;
-  for (const auto& move : answer.plan.moves)
-    for (const int gpu : {move.from, move.to}) changed.insert(answer.gpus[static_cast<std::size_t>(gpu)]);
   layout::NodeState out = answer.after;
   out.gpus.clear();
-  for (const auto gpu : changed) out.gpus.push_back(answer.after.gpus[gpu]);
+  for (const auto gpu : changed_gpus(answer)) out.gpus.push_back(answer.after.gpus[gpu]);
   return layout::write_checkpoint(out);
 }
 
