@@ -50,6 +50,9 @@ std::string draw_timed_explanation(const Look& look, const FleetAnswer& answer);
 // The same as a page: timelines of the GPUs, one row per instance.
 report::Report fleet_report(const FleetAnswer& answer, const std::string& command);
 
+// Of GPUs of the room's kind.
+const catalog::Profile& profile_of(const fleet::Room& room, int kind, int profile);
+
 // How many instances serve a want, and how much of it, per (kind, profile).
 struct Served {
   int kind = 0;

@@ -87,10 +87,6 @@ std::string title(const Look& look, std::string_view what, const fleet::Room& ro
          '\n';
 }
 
-const catalog::Profile& profile_of(const fleet::Room& room, int kind, int profile) {
-  return room.fleet.kinds[static_cast<std::size_t>(kind)].board->profiles[static_cast<std::size_t>(profile)];
-}
-
 std::string draw_gpu(const Look& look, const fleet::BatchPlan& plan, const fleet::GpuSchedule& gpu) {
   Canvas canvas(look, plan.room.fleet.kinds[static_cast<std::size_t>(gpu.kind)].board->placement_units,
                 plan.schedule.makespan_s);
@@ -136,6 +132,10 @@ Table runs_table(const fleet::BatchPlan& plan, std::size_t& left) {
 }
 
 }  // namespace
+
+const catalog::Profile& profile_of(const fleet::Room& room, int kind, int profile) {
+  return room.fleet.kinds[static_cast<std::size_t>(kind)].board->profiles[static_cast<std::size_t>(profile)];
+}
 
 std::string draw_batch(const Look& look, const FleetAnswer& answer) {
   if (!answer.batch) return "";

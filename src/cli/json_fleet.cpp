@@ -94,10 +94,6 @@ Json explanation_json(const FleetAnswer& answer) {
 
 Json seconds_or_null(const std::optional<double>& time) { return time ? Json(*time) : Json(nullptr); }
 
-std::string name_on(const fleet::Room& room, int kind, int profile) {
-  return room.fleet.kinds[static_cast<std::size_t>(kind)].board->profiles[static_cast<std::size_t>(profile)].name;
-}
-
 Json jobs_json(const FleetAnswer& answer) {
   if (!answer.batch) return nullptr;
   const auto& plan = *answer.batch;
@@ -121,7 +117,7 @@ Json jobs_json(const FleetAnswer& answer) {
   for (const auto& gpu : plan.schedule.gpus) {
     Json instances = Json::array();
     for (const auto& each : gpu.instances) {
-      Json one{{"profile", name_on(plan.room, gpu.kind, each.placed.profile)},
+      Json one{{"profile", profile_of(plan.room, gpu.kind, each.placed.profile).name},
                {"start", each.placed.start},
                {"there", each.there},
                {"create_s", each.create_s},
@@ -161,7 +157,7 @@ Json leases_json(const FleetAnswer& answer) {
     Json spans = Json::array();
     for (const auto& span : gpu.spans)
       spans.push_back({{"lease", plan.leases[static_cast<std::size_t>(span.lease)].name},
-                       {"profile", name_on(plan.room, gpu.kind, span.placed.profile)},
+                       {"profile", profile_of(plan.room, gpu.kind, span.placed.profile).name},
                        {"start", span.placed.start},
                        {"from_s", span.from_s},
                        {"until_s", span.until_s}});

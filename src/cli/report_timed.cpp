@@ -53,14 +53,7 @@ report::Figure timeline(const std::string& title, std::vector<Row> rows) {
 }
 
 std::string instance_name(const fleet::Room& room, int kind, std::size_t gpu, const plan::Placed& placed) {
-  const auto& board = *room.fleet.kinds[static_cast<std::size_t>(kind)].board;
-  return fmt::format("GPU {} {}@{}", gpu, board.profiles[static_cast<std::size_t>(placed.profile)].name, placed.start);
-}
-
-int slices_of(const fleet::Room& room, int kind, const plan::Placed& placed) {
-  return room.fleet.kinds[static_cast<std::size_t>(kind)]
-      .board->profiles[static_cast<std::size_t>(placed.profile)]
-      .compute_slices;
+  return fmt::format("GPU {} {}@{}", gpu, profile_of(room, kind, placed.profile).name, placed.start);
 }
 
 report::Section jobs_section(const fleet::BatchPlan& plan) {
@@ -74,7 +67,7 @@ report::Section jobs_section(const fleet::BatchPlan& plan) {
     const auto& gpu = plan.schedule.gpus[g];
     for (const auto& instance : gpu.instances) {
       Row row{instance_name(plan.room, gpu.kind, g, instance.placed),
-              slices_of(plan.room, gpu.kind, instance.placed),
+              profile_of(plan.room, gpu.kind, instance.placed.profile).compute_slices,
               instance.ready_s,
               instance.destroy_s.value_or(plan.schedule.makespan_s),
               {}};
@@ -104,7 +97,7 @@ report::Section leases_section(const fleet::LeasePlan& plan) {
     for (const auto& span : gpu.spans)
       rows.push_back({plan.leases[static_cast<std::size_t>(span.lease)].name + ", " +
                           instance_name(plan.room, gpu.kind, g, span.placed),
-                      slices_of(plan.room, gpu.kind, span.placed),
+                      profile_of(plan.room, gpu.kind, span.placed.profile).compute_slices,
                       span.from_s,
                       span.until_s,
                       {{span.from_s, span.until_s}}});
