@@ -4,12 +4,6 @@
 #include <cmath>
 
 namespace partita::cli {
-namespace {
-
-// What longest_factor() takes as the 99.5 % point.
-constexpr double kSigmas = 2.576;
-
-}  // namespace
 
 Result<void> confirm_services(int runs, FleetAnswer& answer) {
   if (!answer.rule) return {};  // no services
@@ -28,7 +22,7 @@ Result<void> confirm_services(int runs, FleetAnswer& answer) {
     for (const auto& each : by) {
       const auto* choice = choice_behind(answer, counted + s, each);
       // The margin is as good as a spread: what the plan allows for is the far end of both.
-      one.spread = std::max(one.spread, std::log(fleet::longest_factor(rule, choice->sigma)) / kSigmas);
+      one.spread = std::max(one.spread, std::log(fleet::longest_factor(rule, choice->sigma)) / fleet::kLongestSigmas);
       one.parts.push_back({each.instances * choice->processes,
                            answer.services[s].rate_per_s * choice->rate_per_s / capacity / choice->processes,
                            choice->latency_ms / 1000, choice->batch});

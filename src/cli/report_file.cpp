@@ -9,7 +9,7 @@ Result<ReportFormat> report_format(const Parsed& parsed, const std::optional<std
     if (*given == "html") return ReportFormat::html;
     if (*given == "markdown") return ReportFormat::markdown;
     if (*given == "json") return ReportFormat::json;
-    return fail(ErrorCode::invalid, "option --format: expected html, markdown or json, found \"" + *given + "\"");
+    return fail(ErrorCode::invalid, "option --format: expected html, markdown or json, found " + quote(*given));
   }
   if (!file || file->ends_with(".html") || file->ends_with(".htm")) return ReportFormat::html;
   if (file->ends_with(".md")) return ReportFormat::markdown;

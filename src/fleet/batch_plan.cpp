@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "fleet/schedule_bound.h"
 
@@ -69,7 +68,7 @@ class BatchPlanner {
       room.fleet.kinds[open].count = gpus;
       return bound_of(room.fleet, batch_);
     };
-    const auto makespan_goal = batch_.goal;
+    const auto goal = batch_.goal;
     batch_.goal = JobGoal::makespan;
     std::int64_t low = -1;  // too few
     std::int64_t high = 1;
@@ -81,7 +80,7 @@ class BatchPlanner {
     }
     if (high > kMostAdded)
       return std::unexpected(too_late(bound_with(kMostAdded), bound_with(kMostAdded), deadline_s_));
-    batch_.goal = makespan_goal;
+    batch_.goal = goal;
     for (std::int64_t gpus = high; gpus <= kMostAdded; gpus += std::max<std::int64_t>(1, gpus / 50)) {
       room.fleet.kinds[open].count = gpus;
       auto made = schedule(room.fleet, batch_, options_);

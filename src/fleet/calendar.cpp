@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <map>
-#include <numeric>
 
 #include "fleet/solve.h"
 
@@ -252,6 +250,10 @@ Result<Calendar> plan_leases(const Fleet& fleet, const std::vector<TimedLease>& 
   TRY_VOID(check(fleet, leases));
   Calendar out;
   out.used.resize(fleet.kinds.size());
+  double pinned = 0;  // costs whether leases run or not
+  for (const auto& kind : fleet.kinds)
+    if (kind.count && std::ranges::any_of(kind.state, &Occupant::pinned))
+      pinned += kind.price * static_cast<double>(*kind.count);
   for (const double when : full_moments(fleet, leases)) {
     const auto demand = demand_at(leases, when);
     std::int64_t running = 0;
@@ -264,11 +266,6 @@ Result<Calendar> plan_leases(const Fleet& fleet, const std::vector<TimedLease>& 
       least.error().message = fmt::format("at {:g} s: {}", when, least.error().message);
       return std::unexpected(std::move(least.error()));
     }
-    // What is pinned costs whether leases run or not.
-    double pinned = 0;
-    for (const auto& kind : fleet.kinds)
-      if (kind.count && std::ranges::any_of(kind.state, &Occupant::pinned))
-        pinned += kind.price * static_cast<double>(*kind.count);
     const double bound = least->levels.front().bound - pinned;
     if (bound <= out.bound && out.bound > 0) continue;
     out.bound = std::max(0.0, bound);

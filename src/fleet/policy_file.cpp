@@ -33,10 +33,7 @@ bool fits(const YamlDocument& document, const Features& features) {
          std::ranges::all_of(features.names(), [&](const auto& name) { return weights.find(name) != nullptr; });
 }
 
-}  // namespace
-
-Result<Potential> read_weights(std::string_view text, const std::string& file, const Features& features) {
-  const auto document = TRY(parsed(text, file));
+Result<Potential> weights_of(const YamlDocument& document, const Features& features) {
   const YamlPlace place{&document, "weights"};
   const auto& weights = *document.root.find("weights");
   for (const auto& member : weights.members)
@@ -58,6 +55,12 @@ Result<Potential> read_weights(std::string_view text, const std::string& file, c
   return out;
 }
 
+}  // namespace
+
+Result<Potential> read_weights(std::string_view text, const std::string& file, const Features& features) {
+  return weights_of(TRY(parsed(text, file)), features);
+}
+
 std::string write_weights(const Features& features, const Potential& potential, const std::string& source) {
   std::string out = "version: v1\nsource: \"";
   for (const char c : one_line(source, 1000)) {
@@ -75,7 +78,7 @@ Result<Potential> shipped_weights(const Features& features) {
   for (const auto path : catalog::embedded_files("policies/")) {
     const auto text = catalog::embedded_file(path).value_or(std::string_view{});
     const auto document = TRY(parsed(text, std::string(path)));
-    if (fits(document, features)) return read_weights(text, std::string(path), features);
+    if (fits(document, features)) return weights_of(document, features);
   }
   return fail(ErrorCode::not_found,
               "no weights are shipped for boards with these placements: partita policy tune makes some");

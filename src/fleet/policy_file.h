@@ -7,7 +7,6 @@
 //     one 4-7: -1.89
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 

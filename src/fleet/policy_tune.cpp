@@ -1,10 +1,8 @@
 #include "fleet/policy_tune.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 #include <random>
 #include <string>
 

@@ -14,10 +14,9 @@ namespace partita::fleet {
 namespace {
 
 constexpr double kShare = 0.9 / 2;
-constexpr double kSigmas = 2.576;  // 99.5 % of a normal distribution lie below
-constexpr double kSurge = 1.05;    // near its limit a queue is very sensitive: the promise holds for so much more
-constexpr double kJustIn = 1e-6;   // of a limit: what takes all of it is late as soon as anything is rounded
-constexpr double kLate = 0.85;     // of what may be late: by chance more is late at times
+constexpr double kSurge = 1.05;   // near its limit a queue is very sensitive: the promise holds for so much more
+constexpr double kJustIn = 1e-6;  // of a limit: what takes all of it is late as soon as anything is rounded
+constexpr double kLate = 0.85;    // of what may be late: by chance more is late at times
 
 double saturated_limit(double limit_ms) { return 0.9 * std::trunc(limit_ms) / 2; }
 
@@ -55,7 +54,9 @@ Error too_tight(const std::vector<const ServicePoint*>& points, const Service& s
 
 }  // namespace
 
-double longest_factor(const ServiceRule& rule, double sigma) { return rule.time_margin * std::exp(kSigmas * sigma); }
+double longest_factor(const ServiceRule& rule, double sigma) {
+  return rule.time_margin * std::exp(kLongestSigmas * sigma);
+}
 
 Result<std::vector<ServiceChoice>> choices(const std::vector<ServicePoint>& points, const Service& service,
                                            const ServiceRule& rule) {

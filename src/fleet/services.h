@@ -50,6 +50,8 @@ struct ServiceRule {
   bool operator==(const ServiceRule&) const = default;
 };
 
+inline constexpr double kLongestSigmas = 2.576;  // 99.5 % of a normal distribution lie below
+
 // How much longer than its point says a batch may take: the margin, and for predicted times so much that 99.5 % of what
 // they may really be lies below. Queueing plans with this.
 double longest_factor(const ServiceRule& rule, double sigma);

@@ -1,7 +1,6 @@
 #include "study/confirm.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "study/random.h"
 #include "study/simulator.h"
