@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/text.h"
 #include "base/yaml.h"
@@ -20,7 +21,10 @@ constexpr std::array<std::string_view, 2> kFileKeys{"version", "fleet"};
 
 class Reader {
  public:
-  Reader(catalog::Catalog& catalog, FleetFile& into) : catalog_(catalog), into_(into) {}
+  Reader(catalog::Catalog& catalog, FleetFile& into) : catalog_(catalog), into_(into) {
+    for (const auto& group : into.groups)
+      for (const auto& gpu : group.live) uuids_.insert(gpu.uuid);
+  }
 
   Result<void> described(const YamlPlace& root, const YamlNode& node) {
     TRY_VOID(require_keys(root, node, kFileKeys, {}));
@@ -36,12 +40,16 @@ class Reader {
     NodeGroup out;
     if (const auto* name = node.find("node"); name != nullptr && name->kind == YamlNode::Kind::scalar)
       out.name = name->text;
+    if (out.name.empty()) out.name = fmt::format("node-{}", into_.groups.size() + 1);
+    TRY_VOID(own_name(root, node, out.name));
     out.nodes = 1;
     const auto place = root.at("gpus");
     const auto* list = TRY(as_sequence(place, *node.find("gpus")));
     for (std::size_t i = 0; i < list->size(); ++i) {
       const auto kind = TRY(live_gpu(place.at(i), (*list)[i]));
-      if (kind) out.kinds.push_back(add_kind(*kind, 1));
+      if (!kind) continue;
+      out.kinds.push_back(add_kind(*kind, 1));
+      out.live.push_back(TRY(live_facts(place.at(i), (*list)[i], static_cast<int>(i))));
     }
     if (out.kinds.empty()) return yaml_fail(place, *node.find("gpus"), "expected GPUs that can be cut, found none");
     into_.groups.push_back(std::move(out));
@@ -77,9 +85,7 @@ class Reader {
                        "open nodes have GPUs that are all alike: give the number of nodes, or split the group");
     out.name = node.find("name") != nullptr ? TRY(as_text(place.at("name"), *node.find("name")))
                                             : into_.fleet.kinds[static_cast<std::size_t>(out.kinds.front())].board->id;
-    for (const auto& other : into_.groups)
-      if (other.name == out.name)
-        return yaml_fail(place, node, "another group is called " + quote(out.name) + ": give each a name of its own");
+    TRY_VOID(own_name(place, node, out.name));
     into_.groups.push_back(std::move(out));
     return {};
   }
@@ -146,7 +152,38 @@ class Reader {
     return {};
   }
 
-  // nullopt: no MIG there, or its state is not known.
+  Result<void> own_name(const YamlPlace& place, const YamlNode& node, const std::string& name) const {
+    for (const auto& other : into_.groups)
+      if (other.name == name)
+        return yaml_fail(place, node,
+                         other.live.empty()
+                             ? "another group is called " + quote(name) + ": give each a name of its own"
+                             : "the node " + quote(name) + " is there already: give each node once, by its own name");
+    return {};
+  }
+
+  // True where the status says nothing about it.
+  static bool mig_on(const YamlNode& gpu) {
+    const auto* mode = gpu.find("mig_mode");
+    const auto* current = mode != nullptr ? mode->find("current") : nullptr;
+    return current == nullptr || current->text != "false";
+  }
+
+  // `otherwise`: its index, where the status has none.
+  Result<LiveGpu> live_facts(const YamlPlace& place, const YamlNode& gpu, int otherwise) {
+    LiveGpu out{otherwise, "", mig_on(gpu)};
+    if (const auto* index = gpu.find("index"))
+      out.index = static_cast<int>(TRY(as_integer(place.at("index"), *index, 0, 1'000'000)));
+    const auto* uuid = gpu.find("uuid");
+    if (uuid == nullptr || uuid->text.empty()) return out;
+    out.uuid = uuid->text;
+    if (!uuids_.insert(out.uuid).second)
+      return std::unexpected(
+          yaml_error(place.at("uuid"), *uuid, "the GPU " + out.uuid + " is there already: give each node once"));
+    return out;
+  }
+
+  // nullopt: no MIG there, its state is not known, or all of it is in use.
   Result<std::optional<Kind>> live_gpu(const YamlPlace& place, const YamlNode& node) {
     TRY_VOID(as_mapping(place, node));
     const auto* id = node.find("board");
@@ -156,6 +193,8 @@ class Reader {
                        (fault == nullptr || fault->kind == YamlNode::Kind::null);
     const auto* held = node.find("pins");  // the whole GPU is leased
     if (!known || id->kind == YamlNode::Kind::null || (held != nullptr && !held->items.empty())) return std::nullopt;
+    const auto* processes = node.find("processes");
+    if (processes != nullptr && !processes->items.empty() && !mig_on(node)) return std::nullopt;  // they use all of it
     Kind kind;
     kind.board = TRY(board(place.at("board"), *id));
     if (!kind.board->has_mig()) return std::nullopt;
@@ -179,8 +218,10 @@ class Reader {
   Result<std::shared_ptr<const catalog::Board>> board(const YamlPlace& place, const YamlNode& node) {
     const auto id = TRY(as_text(place, node));
     auto found = catalog_.board(id);
-    if (!found) return std::unexpected(in_context(yaml_error(place, node, "").message, found.error()));
-    return *found;
+    if (found) return *found;
+    auto error = std::move(found.error());
+    error.message = yaml_error(place, node, error.message).message;
+    return std::unexpected(std::move(error));
   }
 
   static Result<int> profile_at(const YamlPlace& place, const YamlNode& node, const catalog::Board& board,
@@ -208,6 +249,7 @@ class Reader {
 
   catalog::Catalog& catalog_;
   FleetFile& into_;
+  std::set<std::string> uuids_;  // of live GPUs so far
 };
 
 }  // namespace

@@ -24,12 +24,20 @@
 
 namespace partita::fleet {
 
+// A GPU of a live node that takes part.
+struct LiveGpu {
+  int index = 0;
+  std::string uuid;  // empty: not told
+  bool mig_on = true;
+};
+
 // Nodes that are alike: what their GPUs are, in the order of their indices.
 struct NodeGroup {
   std::string name;
   std::int64_t nodes = 0;  // of open groups: 0
   bool open = false;
-  std::vector<int> kinds;  // per GPU: index in Fleet::kinds
+  std::vector<int> kinds;     // per GPU: index in Fleet::kinds
+  std::vector<LiveGpu> live;  // parallel to it; empty: the nodes are described
 };
 
 struct FleetFile {
@@ -38,8 +46,9 @@ struct FleetFile {
 };
 
 // Adds a file's nodes to `into`. Reads what is shown above, or what `partita status -o json` prints: then each instance
-// with a process, a lease or a foreign owner is pinned, and GPUs that cannot be cut take no part. `invalid` names file,
-// line and key; unknown boards and profiles are `not_found` with the nearest names.
+// with a process, a lease or a foreign owner is pinned, and GPUs that cannot be cut, are leased whole, or run a process
+// without MIG mode take no part. `invalid` names file, line and key, also where a node or GPU is there already; unknown
+// boards and profiles are `not_found` with the nearest names.
 Result<void> read_fleet(std::string_view text, const std::string& file, catalog::Catalog& catalog, FleetFile& into);
 
 }  // namespace partita::fleet

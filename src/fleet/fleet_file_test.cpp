@@ -1,5 +1,6 @@
 #include "fleet/fleet_file.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,6 +55,67 @@ TEST(FleetFile, ReadsTheStatusOfALiveNode) {
   EXPECT_TRUE(file->fleet.kinds[0].state[1].pinned);
 }
 
+// A node of four A100s: lost, with MIG mode off and a process, with MIG mode off, with MIG mode on.
+std::string live_node(const std::string& name, const std::string& uuids) {
+  const auto gpu = [&](int index, const std::string& fault, bool on, const std::string& processes) {
+    return fmt::format(
+        R"({{"index": {0}, "uuid": "GPU-{1}{0}", "board": "a100-sxm4-40gb", "fault": {2}, "mig_mode": {{"current": {3},)"
+        R"( "pending": {3}}}, "gpu_instances": [], "processes": [{4}]}})",
+        index, uuids, fault, on, processes);
+  };
+  return R"({"node": ")" + name + R"(", "gpus": [)" + gpu(0, R"("lost")", true, "") + ", " +
+         gpu(1, "null", false, R"({"pid": 7})") + ", " + gpu(2, "null", false, "") + ", " + gpu(3, "null", true, "") +
+         "]}";
+}
+
+TEST(FleetFile, AGpuInUseWithoutMigTakesNoPart) {
+  const auto file = read(live_node("n1", "a"));
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(file->fleet.kinds.at(0).count, 2);
+  ASSERT_EQ(file->groups.at(0).live.size(), 2U);
+  EXPECT_EQ(file->groups[0].live[0].index, 2);
+  EXPECT_FALSE(file->groups[0].live[0].mig_on);
+  EXPECT_EQ(file->groups[0].live[1].index, 3);
+  EXPECT_TRUE(file->groups[0].live[1].mig_on);
+}
+
+TEST(FleetFile, RefusesALiveNodeThatIsThereAlready) {
+  auto catalog = catalog::Catalog::open().value();
+  FleetFile into;
+  ASSERT_TRUE(read_fleet(live_node("n1", "a"), "one.json", catalog, into));
+  ASSERT_TRUE(read_fleet(live_node("n2", "b"), "two.json", catalog, into));
+  const auto name = read_fleet(live_node("n1", "c"), "three.json", catalog, into);
+  ASSERT_FALSE(name);
+  EXPECT_THAT(name.error().message, HasSubstr("\"n1\" is there already"));
+  const auto uuid = read_fleet(live_node("n3", "b"), "three.json", catalog, into);
+  ASSERT_FALSE(uuid);
+  EXPECT_THAT(uuid.error().message, HasSubstr("three.json:1: gpus[2].uuid: the GPU GPU-b2 is there already"));
+  EXPECT_FALSE(read_fleet(groups("  - {name: n1, board: a30-24gb, nodes: 1}\n"), "four.yaml", catalog, into));
+}
+
+TEST(FleetFile, SaysWhereMigModeMustBeTurnedOn) {
+  const auto file = read(live_node("n1", "a"));
+  ASSERT_TRUE(file);
+  const auto files_for = [&](int count, std::vector<MigOff>& off) {
+    const auto demand =
+        read_demand(fmt::format("version: v1\ndemand: [{{profile: 7g.40gb, count: {}}}]\n", count), "d", file->fleet);
+    const auto plan = solve(file->fleet, demand->demand).value();
+    const auto nodes = spread(*file, plan);
+    off = mig_to_turn_on(*file, plan, nodes, {});
+    return mig_parted_files(*file, plan, nodes);
+  };
+  std::vector<MigOff> off;
+  const auto one = files_for(1, off);  // the GPU with MIG mode on is enough
+  EXPECT_TRUE(off.empty());
+  ASSERT_EQ(one.at(0).file.labels.at(0).entries.size(), 1U);
+  EXPECT_EQ(one[0].file.labels[0].entries[0].devices, std::vector<int>{3});
+  const auto two = files_for(2, off);
+  ASSERT_EQ(off.size(), 1U);
+  EXPECT_THAT(off[0].gpus, ElementsAre(2));
+  EXPECT_EQ(two.at(0).file.labels.at(0).entries.at(0).devices, (std::vector<int>{2, 3}));
+  EXPECT_THAT(mig_to_turn_on(*file, {}, {}, {0}).at(0).gpus, ElementsAre(2));
+}
+
 TEST(FleetFile, RefusesWithFileLineAndKey) {
   const auto message = [](const std::string& text) {
     const auto file = read(text);
@@ -61,6 +123,7 @@ TEST(FleetFile, RefusesWithFileLineAndKey) {
   };
   EXPECT_THAT(message(groups("  []\n")), HasSubstr("found none"));
   EXPECT_THAT(message(groups("  - {board: h100-sxm5-80g, nodes: 1}\n")), HasSubstr("h100-sxm5-80gb"));
+  EXPECT_THAT(message(groups("  - {board: h100-sxm5-80g, nodes: 1}\n")), HasSubstr("fleet[0].board: no board"));
   EXPECT_THAT(message(groups("  - {board: a30-24gb, nodes: 99999999999999999999}\n")), HasSubstr("fleet.yaml:3"));
   EXPECT_THAT(message(groups("  - {board: a30-24gb, nodes: 0}\n")), HasSubstr("fleet[0].nodes"));
   EXPECT_THAT(message(groups("  - {board: a30-24gb, nodes: 1000000, gpus_per_node: 64}\n")), HasSubstr("at most"));
