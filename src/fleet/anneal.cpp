@@ -12,6 +12,7 @@ constexpr double kHot = 0.03;
 constexpr double kHotPerJob = 0.5;  // where few jobs make large steps: so much over their number
 constexpr double kCold = 0.0005;
 constexpr int kCooling = 64;          // steps between coolings
+constexpr int kAsk = 64 * kCooling;   // steps between questions whether to stop
 constexpr int kSwaps = 40;            // of 100 moves; the others put one job elsewhere
 constexpr double kPackedness = 0.05;  // weight of the mean end of a GPU's units beside the makespan
 
@@ -46,7 +47,7 @@ class Annealer {
     }
   }
 
-  Annealed operator()(std::int64_t steps) {
+  Annealed operator()(std::int64_t steps, const std::function<bool()>& stop) {
     scatter();
     Annealed best;
     keep(best);
@@ -56,6 +57,7 @@ class Annealer {
     const double cool = std::pow(kCold / hot, kCooling / static_cast<double>(std::max<std::int64_t>(steps, 1)));
     for (std::int64_t s = 0; s < steps; ++s) {
       if (s % kCooling == 0) heat *= cool;
+      if (s % kAsk == kAsk - 1 && stop && stop()) break;
       if (!move(heat)) continue;
       if (value() < best.cost) keep(best);
     }
@@ -232,9 +234,9 @@ bool goes_before(const JobTable& table, int kind, int profile, int a, int b) {
 }
 
 Annealed anneal(const JobTable& table, const std::vector<GpuInUse>& gpus, const std::vector<int>& jobs,
-                std::int64_t steps, std::uint64_t seed) {
+                std::int64_t steps, std::uint64_t seed, const std::function<bool()>& stop) {
   if (jobs.empty()) return {};
-  return Annealer(table, gpus, jobs, seed)(steps);
+  return Annealer(table, gpus, jobs, seed)(steps, stop);
 }
 
 }  // namespace partita::fleet

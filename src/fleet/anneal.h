@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "fleet/job_table.h"
@@ -32,9 +33,10 @@ struct Annealed {
   double cost = 0;             // what is made least: the largest of them, or their sum
 };
 
-// The best of one run of `steps`. Jobs that fit on none of these GPUs must not be given.
+// The best of one run of `steps`, or of those until `stop` said so (empty: never). Jobs that fit on none of these GPUs
+// must not be given.
 Annealed anneal(const JobTable& table, const std::vector<GpuInUse>& gpus, const std::vector<int>& jobs,
-                std::int64_t steps, std::uint64_t seed);
+                std::int64_t steps, std::uint64_t seed, const std::function<bool()>& stop = {});
 
 // The order of a place's jobs: shortest time per priority first.
 bool goes_before(const JobTable& table, int kind, int profile, int a, int b);

@@ -3,14 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "fleet/schedule_bound.h"
+#include "fleet/schedule_search.h"
 
 namespace partita::fleet {
 
 namespace {
 
 constexpr std::int64_t kMostAdded = 4096;  // GPUs for a batch
+constexpr std::int64_t kProbeSteps = 4'000'000;
+constexpr std::int64_t kMostProbeSteps = 40'000'000;  // of all together; beyond, the first that meets the deadline does
+constexpr double kMargin = 1e-6;                      // seconds
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -44,69 +49,136 @@ std::vector<Job> jobs_on(const Room& room, std::vector<Job> jobs) {
   return jobs;
 }
 
-Error too_late(double end, double bound, double deadline) {
-  return {ErrorCode::no_space,
-          fmt::format("the jobs end at {:.1f} s at the earliest that was found, after their deadline of {:g} s", end,
-                      deadline),
-          {bound > deadline
-               ? fmt::format("no schedule on these GPUs ends before {:.1f} s: add GPUs, or a later deadline", bound)
-               : fmt::format("none is known to end in time, and none is known to be impossible: no schedule "
-                             "ends before {:.1f} s; add GPUs, or a later deadline",
-                             bound)}};
+Error too_late(double end, double bound, double deadline, bool stopped) {
+  const std::string_view help =
+      stopped ? "give more time, add GPUs, or a later deadline" : "add GPUs, or a later deadline";
+  return {
+      ErrorCode::no_space,
+      fmt::format("the jobs end at {:.1f} s at the earliest that was found{}, after their deadline of {:g} s", end,
+                  stopped ? " within the time limit" : "", deadline),
+      {bound > deadline ? fmt::format("no schedule on these GPUs ends before {:.1f} s: {}", bound, help)
+                        : fmt::format("none is known to end in time, and none is known to be impossible: no schedule "
+                                      "ends before {:.1f} s; {}",
+                                      bound, help)}};
 }
+
+// No schedule on so many GPUs of the open kind ends before.
+double end_bound(Room room, Batch batch, std::size_t open, std::int64_t gpus) {
+  room.fleet.kinds[open].count = gpus;
+  batch.goal = JobGoal::makespan;
+  return bound_of(room.fleet, batch);
+}
+
+// The count that the schedule uses: GPUs without a job are left out.
+std::int64_t used_of(const Schedule& schedule, std::size_t kind) {
+  return std::ranges::count(schedule.gpus, static_cast<int>(kind), &GpuSchedule::kind);
+}
+
+// Schedules with several numbers of GPUs of one kind, of which only whether they meet the deadline counts.
+struct Probes {
+  Room room;
+  const Batch& batch;
+  std::size_t open;
+  const ScheduleOptions& options;
+  double deadline_s;
+  std::int64_t steps = 0;  // of all together
+  std::int64_t used = 0;   // the fewest GPUs that met it
+  bool met = false;
+  Schedule best{};  // that uses them
+  double earliest_s = 1e30;
+  bool stopped = false;
+
+  Result<bool> meets(std::int64_t gpus) {
+    auto hurried = options;
+    const auto usual = options.steps > 0 ? options.steps : usual_steps(batch.jobs.size());
+    hurried.steps = std::min(usual, steps < kMostProbeSteps ? kProbeSteps : kProbeSteps / 8);
+    hurried.enough_s = deadline_s;
+    return try_with(gpus, hurried);
+  }
+
+  // With all steps, as good as it gets.
+  Result<BatchPlan> best_on(std::int64_t bound) {
+    if (!stopped) TRY(try_with(used, options));
+    room.fleet.kinds[open].count = used;
+    best.bound_s = std::min(bound_of(room.fleet, batch), best.value(batch.goal));
+    return BatchPlan{std::move(room), batch, std::move(best), used, bound};
+  }
+
+ private:
+  Result<bool> try_with(std::int64_t gpus, const ScheduleOptions& with) {
+    room.fleet.kinds[open].count = gpus;
+    auto made = schedule(room.fleet, batch, with);
+    if (!made && made.error().code == ErrorCode::impossible && gpus == 0) return false;
+    if (!made) return std::unexpected(std::move(made.error()));
+    steps += made->steps;
+    stopped = stopped || made->stopped;
+    earliest_s = std::min(earliest_s, made->makespan_s);
+    if (made->makespan_s > deadline_s + kMargin) return false;
+    const auto here = used_of(*made, open);
+    if (met && (here > used || (here == used && made->value(batch.goal) > best.value(batch.goal)))) return true;
+    met = true;
+    used = here;
+    best = std::move(*made);
+    return true;
+  }
+};
 
 class BatchPlanner {
  public:
   BatchPlanner(Room room, Batch batch, double deadline_s, const ScheduleOptions& options)
       : room_(std::move(room)), batch_(std::move(batch)), deadline_s_(deadline_s), options_(options) {}
 
+  // From the bound on, twice as much more each time, until a schedule meets the deadline; then between.
   Result<BatchPlan> with_open(std::size_t open) {
-    auto room = room_;
-    for (std::size_t k = 0; k < room.fleet.kinds.size(); ++k)
-      if (!room.fleet.kinds[k].count) room.fleet.kinds[k].count = 0;
-    const auto bound_with = [&](std::int64_t gpus) {
-      room.fleet.kinds[open].count = gpus;
-      return bound_of(room.fleet, batch_);
-    };
-    const auto goal = batch_.goal;
-    batch_.goal = JobGoal::makespan;
-    std::int64_t low = -1;  // too few
-    std::int64_t high = 1;
-    while (high <= kMostAdded && bound_with(high) > deadline_s_) low = high, high *= 2;
-    if (low < 0 && total(room.fleet, open) > 0 && bound_with(0) <= deadline_s_) high = 0;
-    while (high - low > 1 && high > 0) {
-      const auto middle = (low + high) / 2;
-      (middle == 0 || bound_with(middle) > deadline_s_ ? low : high) = middle;
+    Probes probes{room_, batch_, open, options_, deadline_s_};
+    for (auto& kind : probes.room.fleet.kinds)
+      if (!kind.count) kind.count = 0;
+    const auto bound = TRY(fewest(probes));
+    const auto most = std::clamp<std::int64_t>(static_cast<std::int64_t>(batch_.jobs.size()), bound, kMostAdded);
+    std::int64_t low = bound - 1;
+    for (std::int64_t more = 1, gpus = bound;; low = gpus, gpus = std::min(bound + more, most), more *= 2) {
+      if (TRY(probes.meets(gpus))) break;
+      if (gpus >= most || probes.stopped)
+        return std::unexpected(
+            too_late(probes.earliest_s, end_bound(probes.room, batch_, open, gpus), deadline_s_, probes.stopped));
     }
-    if (high > kMostAdded)
-      return std::unexpected(too_late(bound_with(kMostAdded), bound_with(kMostAdded), deadline_s_));
-    batch_.goal = goal;
-    for (std::int64_t gpus = high; gpus <= kMostAdded; gpus += std::max<std::int64_t>(1, gpus / 50)) {
-      room.fleet.kinds[open].count = gpus;
-      auto made = schedule(room.fleet, batch_, options_);
-      if (!made && made.error().code != ErrorCode::impossible) return std::unexpected(std::move(made.error()));
-      if (!made && gpus > 0) return std::unexpected(std::move(made.error()));
-      if (made && made->makespan_s <= deadline_s_ + 1e-6) return BatchPlan{room, batch_, std::move(*made), gpus, high};
-      if (gpus > 2 * high + 16) break;
+    while (probes.used - low > 1 && probes.steps < kMostProbeSteps && !probes.stopped) {
+      const auto middle = (low + probes.used) / 2;
+      if (!TRY(probes.meets(middle))) low = middle;
     }
-    return std::unexpected(too_late(bound_with(high), bound_with(high), deadline_s_));
+    return probes.best_on(bound);
   }
 
   Result<BatchPlan> closed() {
     auto made = TRY(schedule(room_.fleet, batch_, options_));
-    if (made.makespan_s > deadline_s_ + 1e-6) {
+    if (made.makespan_s > deadline_s_ + kMargin) {
       batch_.goal = JobGoal::makespan;
-      return std::unexpected(too_late(made.makespan_s, bound_of(room_.fleet, batch_), deadline_s_));
+      return std::unexpected(too_late(made.makespan_s, bound_of(room_.fleet, batch_), deadline_s_, made.stopped));
     }
     return BatchPlan{std::move(room_), std::move(batch_), std::move(made), 0, 0};
   }
 
  private:
-  static std::int64_t total(const Fleet& fleet, std::size_t open) {
-    std::int64_t out = 0;
-    for (std::size_t k = 0; k < fleet.kinds.size(); ++k)
-      if (k != open) out += fleet.kinds[k].count.value_or(0);
-    return out;
+  // With fewer no schedule meets the deadline.
+  Result<std::int64_t> fewest(const Probes& probes) const {
+    const auto bound_with = [&](std::int64_t gpus) { return end_bound(probes.room, batch_, probes.open, gpus); };
+    std::int64_t low = -1;  // too few
+    std::int64_t high = 1;
+    const auto over = [&] { return options_.stop && options_.stop(); };
+    while (high <= kMostAdded && !over() && bound_with(high) > deadline_s_) low = high, high *= 2;
+    if (high > kMostAdded) {
+      const auto least = bound_with(kMostAdded);
+      return std::unexpected(too_late(least, least, deadline_s_, false));
+    }
+    const auto& kinds = probes.room.fleet.kinds;
+    const bool others = std::ranges::any_of(kinds, [](const auto& kind) { return kind.count.value_or(0) > 0; });
+    if (low < 0 && others && !over() && bound_with(0) <= deadline_s_) high = 0;
+    while (high - low > 1 && high > 0) {
+      if (over()) return std::max<std::int64_t>(low + 1, 1);
+      const auto middle = (low + high) / 2;
+      (middle == 0 || bound_with(middle) > deadline_s_ ? low : high) = middle;
+    }
+    return high;
   }
 
   Room room_;

@@ -123,7 +123,7 @@ Result<Schedule> schedule(const Fleet& fleet, const Batch& batch, const Schedule
   TRY_VOID(check(fleet, batch));
   const JobTable table(fleet, batch);
   TRY_VOID(check_room(fleet, batch, table));
-  const double bound = bound_of(fleet, batch);
+  const double bound = options.enough_s > 0 ? 0 : bound_of(fleet, batch);
   auto out = schedule_of(table, batch, search(table, options, bound));
   out.bound_s = std::min(bound, out.value(batch.goal));
   return out;

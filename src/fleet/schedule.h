@@ -15,8 +15,9 @@
 namespace partita::fleet {
 
 struct ScheduleOptions {
-  std::int64_t steps = 0;           // of the search; 0: as many as it asks for, 700,000 or 2,500 for each job
-  std::function<bool()> stop = {};  // asked between parts of it; empty: never
+  std::int64_t steps = 0;  // of the search; 0: as many as it asks for, 700,000 or 2,500 for each job
+  double enough_s = 0;     // a makespan with which the search ends, without a bound; 0: the bound is looked for
+  std::function<bool()> stop = {};  // asked all along; empty: never
 };
 
 // Deterministic unless stopped. `invalid` when batch or fleet are not well formed; kinds need counts. `impossible` when

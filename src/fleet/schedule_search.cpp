@@ -13,7 +13,8 @@ namespace {
 constexpr std::int64_t kStepsPerJob = 2'500;  // of one start
 constexpr std::int64_t kFewestSteps = 700'000, kMostSteps = 20'000'000;
 constexpr std::int64_t kMostStarts = 12;
-constexpr std::size_t kTogether = 2;  // GPUs that are annealed at once
+constexpr std::int64_t kHurried = 20;  // steps per job where the search was stopped
+constexpr std::size_t kTogether = 2;   // GPUs that are annealed at once
 constexpr std::size_t kMostInVain = 12;
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
@@ -28,9 +29,11 @@ struct Part {
 class Search {
  public:
   Search(const JobTable& table, const ScheduleOptions& options, double bound_s)
-      : table_(table), options_(options), bound_((bound_s * 1e6) + 0.5), steps_(options.steps) {
-    if (steps_ == 0)
-      steps_ = std::clamp(kStepsPerJob * static_cast<std::int64_t>(table.jobs()), kFewestSteps, kMostSteps);
+      : table_(table),
+        options_(options),
+        bound_((std::max(bound_s, table.goal == JobGoal::makespan ? options.enough_s : 0) * 1e6) + 0.5),
+        steps_(options.steps) {
+    if (steps_ == 0) steps_ = usual_steps(table.jobs());
   }
 
   Found operator()() {
@@ -56,7 +59,7 @@ class Search {
 
   Annealed annealed(const std::vector<GpuInUse>& gpus, const std::vector<int>& jobs, std::int64_t steps) {
     found_.steps += steps;
-    return anneal(table_, gpus, jobs, steps, ++seed_);
+    return anneal(table_, gpus, jobs, steps, ++seed_, [this] { return over(); });
   }
 
   void restarts() {
@@ -137,8 +140,8 @@ class Search {
   void pairs() {
     auto parts = dealt();
     const auto n = static_cast<std::int64_t>(table_.jobs());
-    const auto per_job = std::clamp<std::int64_t>(steps_ / 4 / n, 20, kStepsPerJob);
-    for (auto& part : parts) anneal_alone(part, per_job);
+    const auto per_job = std::clamp<std::int64_t>(steps_ / 4 / n, kHurried, kStepsPerJob);
+    for (auto& part : parts) anneal_alone(part, over() ? kHurried : per_job);
     SplitMix random{1};
     for (std::size_t in_vain = 0; in_vain < kMostInVain * parts.size() && found_.steps < steps_ && !over();) {
       const auto worst = table_.goal == JobGoal::makespan
@@ -166,6 +169,10 @@ class Search {
 };
 
 }  // namespace
+
+std::int64_t usual_steps(std::size_t jobs) {
+  return std::clamp(kStepsPerJob * static_cast<std::int64_t>(jobs), kFewestSteps, kMostSteps);
+}
 
 Found search(const JobTable& table, const ScheduleOptions& options, double bound_s) {
   return Search(table, options, bound_s)();

@@ -15,6 +15,9 @@ struct Found {
   bool stopped = false;
 };
 
+// Of a search that may take as many as it asks for.
+std::int64_t usual_steps(std::size_t jobs);
+
 // One or two GPUs are annealed together, from several starts. More: jobs are dealt by area, then the GPU that ends last
 // is annealed with another one, again and again. Ends early at the bound (seconds). Each job fits somewhere.
 Found search(const JobTable& table, const ScheduleOptions& options, double bound_s);

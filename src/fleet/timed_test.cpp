@@ -117,6 +117,29 @@ TEST(BatchPlan, AddsTheFewestGpusThatMeetADeadline) {
   EXPECT_EQ(never.error().code, ErrorCode::no_space);
 }
 
+TEST(BatchPlan, CountsTheGpusThatTheScheduleUses) {
+  const auto fleet = fleet_of("a100-sxm4-40gb", std::nullopt);
+  auto whole = read("jobs: [{times_s: {7: 100}, count: 200}]", fleet).value().batch;
+  whole.deadline_s = 110;  // so each has a GPU of its own, although by area fewer do
+  const auto plan = plan_batch(room_beside(fleet, nullptr), whole, times(fleet)).value();
+  EXPECT_EQ(plan.added, 200);
+  EXPECT_LT(plan.added_bound, 200);
+  EXPECT_EQ(plan.room.fleet.kinds[0].count, 200);
+  EXPECT_EQ(plan.schedule.gpus.size(), 200U);
+  EXPECT_TRUE(validate(plan.room.fleet, plan.batch, plan.schedule));
+}
+
+TEST(BatchPlan, EndsSoonOnceItIsStopped) {
+  const auto fleet = fleet_of("a100-sxm4-40gb", std::nullopt);
+  auto batch = read("jobs: [{times_s: {1: 100}, count: 700}]", fleet).value().batch;
+  batch.deadline_s = 300;
+  int asked = 0;
+  const auto plan = plan_batch(room_beside(fleet, nullptr), batch, times(fleet), {.stop = [&] { return ++asked > 3; }});
+  ASSERT_FALSE(plan);
+  EXPECT_THAT(plan.error().message, HasSubstr("time limit"));
+  EXPECT_LT(asked, 1000);
+}
+
 TEST(BatchPlan, UsesWhatTheSteadyPlanLeavesFree) {
   const auto fleet = fleet_of("a100-sxm4-40gb", 1);
   const auto steady = read("demand: [{profile: 3g.20gb, count: 1}]", fleet).value();
