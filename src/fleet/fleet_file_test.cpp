@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fleet/deadline.h"
 #include "fleet/demand_file.h"
 #include "fleet/nodes.h"
 #include "fleet/solve.h"
@@ -166,6 +167,50 @@ TEST(DemandFile, RefusesContradictionsAndNonsense) {
   EXPECT_THAT(message("demand: [{profile: 1g.10gb, count: 1, boards: [a30-24gb]}]\n"), HasSubstr("has no"));
   EXPECT_THAT(message("services: [{model: bert, rate_per_s: 1, limit_ms: 0}]\n"), HasSubstr("above 0"));
   EXPECT_THAT(message("goal: best\ndemand: [{profile: 1g.10gb, count: 1}]\n"), HasSubstr("touched"));
+}
+
+TEST(DemandFile, SaysThatAJobsMemoryRulesOutItsSizes) {
+  const auto fleet = read(groups("  - {board: h100-sxm5-80gb, nodes: 1}\n")).value().fleet;
+  const auto message = [&](const std::string& job) {
+    const auto demand = read_demand("version: v1\njobs: [{times_s: " + job + "}]\n", "d", fleet);
+    return demand ? "accepted" : demand.error().message;
+  };
+  EXPECT_THAT(message("{1: 5, 2: 3}, memory: 70GiB"), HasSubstr("has so much memory"));
+  EXPECT_THAT(message("{1: 5, 7: 3}, memory: 70GiB"), "accepted");
+  EXPECT_THAT(message("{5: 3}, memory: 1GiB"), HasSubstr("found none"));
+}
+
+TEST(Deadline, NamesTheJobThatNoGpuHelps) {
+  const auto fleet = read(groups("  - {board: h100-sxm5-80gb, nodes: 1}\n")).value().fleet;
+  const auto message = [&](const std::string& text) {
+    const auto demand = read_demand("version: v1\n" + text, "d", fleet).value();
+    std::vector<ReconfigureTime> times(fleet.kinds[0].board->profiles.size(), {1, 1});
+    const auto checked = check_deadline(room_beside(fleet, nullptr), demand.batch, {times});
+    return checked ? "accepted" : checked.error().message;
+  };
+  EXPECT_EQ(message("batch: {deadline_s: 51}\njobs: [{name: a, times_s: {1: 90, 7: 50}}]\n"), "accepted");
+  EXPECT_THAT(message("batch: {deadline_s: 50}\njobs: [{name: a, times_s: {1: 90, 7: 50}}]\n"),
+              HasSubstr("job a ends at 51.0 s"));
+  EXPECT_THAT(message("batch: {deadline_s: 50}\njobs: [{name: a, times_s: {1: 9}, release_s: 45}]\n"),
+              HasSubstr("job a ends at 54.0 s"));
+}
+
+TEST(Shortage, SaysTheCeilingOfAnOpenFleet) {
+  const auto fleet = read(groups("  - {board: h100-sxm5-80gb, nodes: open}\n")).value().fleet;
+  const auto demand = read_demand("version: v1\ndemand: [{profile: 7g.80gb, count: 10000001}]\n", "d", fleet).value();
+  const auto plan = solve(fleet, demand.demand);
+  ASSERT_FALSE(plan);
+  EXPECT_THAT(plan.error().message, HasSubstr("more than the 10000000 GPUs"));
+}
+
+TEST(Solve, SaysThatTheClockEndedIt) {
+  const auto fleet = read(groups("  - {board: a30-24gb, nodes: 2}\n")).value().fleet;
+  const auto demand = read_demand("version: v1\ndemand: [{profile: 2g.12gb, count: 3}]\n", "d", fleet).value();
+  SolveOptions options;
+  options.limits.stop = [] { return true; };
+  const auto plan = solve(fleet, demand.demand, options);
+  ASSERT_FALSE(plan);
+  EXPECT_THAT(plan.error().message, HasSubstr("the clock ended"));
 }
 
 TEST(Nodes, HandOutEveryGpuOnceAndWriteMigParted) {

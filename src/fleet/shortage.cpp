@@ -42,6 +42,15 @@ bool fits_without_pins(const Fleet& fleet, const Demand& demand) {
   return !minimise(program.base, {kNodes, {}}, 0).values.empty();
 }
 
+// Something that is missing could be on GPUs of a kind that is as many as are needed.
+bool at_ceiling(const Fleet& fleet, const Demand& demand, const std::vector<double>& lacking) {
+  for (std::size_t w = 0; w < demand.wants.size(); ++w)
+    if (lacking.empty() || lacking[w] > 1e-6)
+      for (const auto& server : demand.wants[w].servers)
+        if (!fleet.kinds[static_cast<std::size_t>(server.kind)].count) return true;
+  return false;
+}
+
 std::string amount(double value) {
   return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.1f}", value);
 }
@@ -57,16 +66,21 @@ Error shortage(const Fleet& fleet, const Demand& demand) {
   }
   Error out{ErrorCode::no_space, fmt::format("the demand does not fit on the fleet's {} GPUs", gpus), {}};
   const auto lacking = missing(fleet, demand);
+  const bool ceiling = at_ceiling(fleet, demand, lacking);
+  if (ceiling)
+    out.message = fmt::format("the demand needs more than the {} GPUs that an open fleet has at most", kMostGpus);
   for (std::size_t w = 0; w < lacking.size(); ++w)
     if (lacking[w] > 1e-6)
       out.details.push_back(fmt::format("{}: {} of {} fit", demand.wants[w].name,
                                         amount(demand.wants[w].amount - lacking[w]), amount(demand.wants[w].amount)));
-  if (pinned > 0)
+  if (ceiling)
+    out.details.emplace_back("ask for less, or plan it in parts");
+  else if (pinned > 0)
     out.details.push_back(fits_without_pins(fleet, demand)
                               ? fmt::format("it would fit if the {} pinned instances were gone", pinned)
                               : fmt::format("it would not fit even if the {} pinned instances were gone", pinned));
   else
-    out.details.emplace_back("add GPUs, or leave their number out to learn how many are needed");
+    out.details.emplace_back("add GPUs, or give \"nodes: open\" to learn how many are needed");
   return out;
 }
 

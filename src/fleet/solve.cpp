@@ -78,6 +78,8 @@ Result<Plan> by_program(const Fleet& fleet, const Demand& demand, const SolveOpt
     plan.stopped = plan.stopped || solved.stopped;
     if (solved.values.empty()) {
       if (solved.status == IntegerSolution::Status::infeasible) return std::unexpected(shortage(fleet, demand));
+      if (solved.stopped || (options.limits.stop && options.limits.stop()))
+        return fail(ErrorCode::unavailable, "the clock ended the search before a plan was found: allow more time");
       return fail(ErrorCode::unavailable,
                   fmt::format("no plan was found within {} nodes of search: allow more", options.limits.nodes));
     }

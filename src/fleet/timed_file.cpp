@@ -79,9 +79,12 @@ Result<std::vector<JobWay>> ways_of(const YamlPlace& place, const YamlNode& node
       if (const auto profile = plain_profile(*fleet.kinds[k].board, *slices, memory))
         out.push_back({static_cast<int>(k), *profile, seconds});
   }
-  if (out.empty())
-    return yaml_fail(place, node, "expected times for at least one size that a board of the fleet has, found none");
-  return out;
+  if (!out.empty()) return out;
+  if (memory.value > 0 && ways_of(place, node, {}, fleet))
+    return yaml_fail(place, node,
+                     "none of these sizes has so much memory on a board of the fleet: ask for less memory, or give the "
+                     "time of a larger size");
+  return yaml_fail(place, node, "expected times for at least one size that a board of the fleet has, found none");
 }
 
 Result<PredictedWork> work_of(const YamlPlace& place, const YamlNode& node) {
