@@ -2,6 +2,7 @@
 #include "cli/draw_fleet.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -26,8 +27,15 @@ std::vector<Served> served(const FleetAnswer& answer, std::size_t want) {
   std::vector<Served> out;
   for (const auto& server : answer.demand.wants[want].servers) {
     const auto found = count.find({server.kind, server.profile});
-    if (found != count.end())
-      out.push_back({server.kind, server.profile, found->second, server.weight * static_cast<double>(found->second)});
+    if (found == count.end()) continue;
+    const auto& kinds = answer.fleet.fleet.kinds;
+    const auto& board = kinds[static_cast<std::size_t>(server.kind)].board;
+    const auto same = std::ranges::find_if(out, [&](const Served& other) {
+      return kinds[static_cast<std::size_t>(other.kind)].board == board && other.profile == server.profile;
+    });
+    auto& sum = same != out.end() ? *same : out.emplace_back(Served{server.kind, server.profile, 0, 0});
+    sum.instances += found->second;
+    sum.amount += server.weight * static_cast<double>(found->second);
   }
   return out;
 }
@@ -152,6 +160,14 @@ std::string summary(const FleetAnswer& answer) {
   return out;
 }
 
+std::string draw_turn_on(const FleetAnswer& answer) {
+  std::vector<std::string> nodes;
+  for (const auto& each : answer.turn_on)
+    nodes.push_back(fmt::format("{} GPU {}", printable(answer.fleet.groups[static_cast<std::size_t>(each.group)].name),
+                                fmt::join(each.gpus, ", ")));
+  return nodes.empty() ? "" : "MIG mode is off and must be turned on first: " + join(nodes, "; ") + '\n';
+}
+
 std::string draw_services(const FleetAnswer& answer) {
   std::string out;
   if (answer.rule && answer.rule->kind == fleet::ServiceRule::Kind::queueing)
@@ -184,6 +200,7 @@ std::string draw_fleet_plan(const Look& look, const FleetAnswer& answer) {
     out += part;
   }
   out += draw_timed_explanation(look, answer);
+  out += draw_turn_on(answer);
   for (const auto& path : answer.written) out += "wrote " + path + '\n';
   return out;
 }

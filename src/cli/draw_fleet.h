@@ -32,6 +32,7 @@ struct FleetAnswer {
   std::optional<fleet::BatchPlan> batch;
   std::vector<std::string> assumed_times;  // boards whose times of reconfiguration are those of others
   std::vector<fleet::NodeLayout> nodes;
+  std::vector<fleet::MigOff> turn_on;  // of live nodes
   std::optional<fleet::Explanation> explanation;
   std::vector<fleet::LeaseMargin> lease_margins;  // where an explanation was asked for
   std::optional<fleet::BatchMargin> batch_margin;
@@ -53,9 +54,9 @@ report::Report fleet_report(const FleetAnswer& answer, const std::string& comman
 // Of GPUs of the room's kind.
 const catalog::Profile& profile_of(const fleet::Room& room, int kind, int profile);
 
-// How many instances serve a want, and how much of it, per (kind, profile).
+// How many instances serve a want, and how much of it, per board and profile.
 struct Served {
-  int kind = 0;
+  int kind = 0;  // one of the board's
   int profile = 0;
   std::int64_t instances = 0;
   double amount = 0;

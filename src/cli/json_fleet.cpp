@@ -204,10 +204,18 @@ std::string to_json(const FleetAnswer& answer) {
   for (const auto& node : answer.nodes) {
     Json gpus = Json::array();
     for (const int group : node.gpus) gpus.push_back(group >= 0 ? Json(group) : Json(nullptr));
-    out["nodes"].push_back({{"name", answer.fleet.groups[static_cast<std::size_t>(node.group)].name},
+    const auto& group = answer.fleet.groups[static_cast<std::size_t>(node.group)];
+    Json indices = group.live.empty() ? Json(nullptr) : Json::array();
+    for (const auto& gpu : group.live) indices.push_back(gpu.index);
+    out["nodes"].push_back({{"name", group.name},
                             {"nodes", node.nodes},
+                            {"gpus", std::move(indices)},
                             {"groups_of_gpus", std::move(gpus)}});
   }
+  out["turn_mig_on"] = Json::array();
+  for (const auto& each : answer.turn_on)
+    out["turn_mig_on"].push_back(
+        {{"node", answer.fleet.groups[static_cast<std::size_t>(each.group)].name}, {"gpus", each.gpus}});
   out["explanation"] = explanation_json(answer);
   out["simulated"] = confirmed_json(answer);
   out["leases"] = leases_json(answer);

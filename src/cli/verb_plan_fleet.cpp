@@ -1,5 +1,6 @@
 // partita plan --fleet FILE --demand FILE: the least plan for a fleet.
 #include <chrono>
+#include <set>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -7,8 +8,10 @@
 #include "cli/common.h"
 #include "cli/draw_fleet.h"
 #include "cli/fleet_confirm.h"
+#include "cli/fleet_files.h"
 #include "cli/fleet_predict.h"
 #include "cli/run_fleet.h"
+#include "fleet/deadline.h"
 #include "fleet/demand_file.h"
 #include "fleet/solve.h"
 
@@ -67,6 +70,7 @@ Result<void> add_timed(fleet::DemandFile& file, const fleet::SolveOptions& optio
   }
   if (file.batch.jobs.empty()) return {};
   TRY_VOID(predict_jobs(file.batch, fleet));
+  TRY_VOID(fleet::check_deadline(room, file.batch, times));
   answer.batch = TRY(fleet::plan_batch(room, file.batch, times, {.stop = options.limits.stop}));
   if (explain) answer.batch_margin = TRY(fleet::explain_batch(*answer.batch, {.stop = options.limits.stop}));
   return {};
@@ -95,21 +99,48 @@ Result<fleet::SolveOptions> solve_options(const Parsed& parsed) {
   return out;
 }
 
-Result<void> write_files(const Parsed& parsed, FleetAnswer& answer) {
-  const auto folder = parsed.text("output-dir");
-  if (!folder) return {};
-  std::error_code error;
-  std::filesystem::create_directories(*folder, error);
-  if (error) return fail(ErrorCode::unavailable, "cannot make the folder " + *folder + ": " + error.message());
-  for (const auto& file : fleet::mig_parted_files(answer.fleet, answer.plan, answer.nodes)) {
-    std::string name = file.name + ".yaml";
-    for (auto& c : name)
-      if (c == '/' || static_cast<unsigned char>(c) < ' ') c = '_';
-    const auto path = std::filesystem::path(*folder) / name;
-    TRY_VOID(write_file_atomically(path, layout::write_mig_parted(file.file)));
-    answer.written.push_back(path.string());
-  }
+// What `plan` has for nodes that are there, typed: a variable may be meant for another command.
+Result<void> check_together(const Parsed& parsed) {
+  for (const auto* other : {"config-file", "selected-config", "mode-only", "skip-reset", "hooks-file", "adopt", "force",
+                            "emulate", "server"})
+    if (parsed.flag(other) && !parsed.from_environment.contains(other))
+      return fail(ErrorCode::invalid, "options --fleet and --" + std::string(other) + " do not go together");
   return {};
+}
+
+// GPUs of the fleet's kinds that jobs and leases run on.
+std::set<int> timed_kinds(const FleetAnswer& answer) {
+  std::set<int> out;
+  const auto add = [&](const auto& gpus, const fleet::Room& room) {
+    for (const auto& gpu : gpus) out.insert(room.origin[static_cast<std::size_t>(gpu.kind)]);
+  };
+  if (answer.leases) add(answer.leases->calendar.gpus, answer.leases->room);
+  if (answer.batch) add(answer.batch->schedule.gpus, answer.batch->room);
+  return out;
+}
+
+Result<void> write_files(const Parsed& parsed, FleetAnswer& answer) {
+  OutputFiles files{parsed.text("output-dir"), {}};
+  if (files.folder)
+    for (const auto& file : fleet::mig_parted_files(answer.fleet, answer.plan, answer.nodes))
+      files.files.push_back(
+          {std::filesystem::path(*files.folder) / mig_parted_name(file.name), layout::write_mig_parted(file.file)});
+  if (const auto path = parsed.text("report"))
+    files.files.push_back({*path, report::to_html(fleet_report(answer, "partita plan --fleet"))});
+  TRY_VOID(write_together(files));
+  for (const auto& file : files.files) answer.written.push_back(file.path.string());
+  return {};
+}
+
+// Files stay where the plan cannot be printed; the error names them.
+Result<void> print_answer(const Parsed& parsed, Format format, const FleetAnswer& answer) {
+  std::optional<WithoutPipeSignal> without_signal;
+  if (!answer.written.empty()) without_signal.emplace();
+  auto printed = format == Format::table ? print(draw_fleet_plan(output_look(parsed), answer))
+                                         : print_json(format, to_json(answer));
+  if (!printed)
+    for (const auto& path : answer.written) printed.error().details.push_back("wrote " + path);
+  return printed;
 }
 
 }  // namespace
@@ -118,13 +149,12 @@ Result<int> run_plan_fleet(const Parsed& parsed) {
   const auto format = TRY(format_of(parsed));
   const auto demand_path = parsed.text("demand");
   if (!demand_path) return fail(ErrorCode::invalid, "plan --fleet needs a demand file: --demand FILE");
-  for (const auto* other : {"config-file", "selected-config", "mode-only"})
-    if (parsed.flag(other) && !parsed.from_environment.contains(other))
-      return fail(ErrorCode::invalid, "options --fleet and --" + std::string(other) + " do not go together");
+  TRY_VOID(check_together(parsed));
   auto catalog = TRY(open_catalog(parsed));
   const auto options = TRY(solve_options(parsed));
   FleetAnswer answer;
   answer.fleet = TRY(read_fleets(parsed, catalog));
+  TRY_VOID(check_targets(parsed, answer.fleet));
   const auto text = TRY(read_file(*demand_path));
   auto file = TRY(fleet::read_demand(text, shown(*demand_path), answer.fleet.fleet));
   answer.demand = file.demand;
@@ -138,15 +168,9 @@ Result<int> run_plan_fleet(const Parsed& parsed) {
   TRY_VOID(add_timed(file, options, parsed.flag("explain"), answer));
   if (answer.steady && parsed.flag("explain"))
     answer.explanation = TRY(fleet::explain(answer.fleet.fleet, answer.demand, answer.plan, options));
+  answer.turn_on = fleet::mig_to_turn_on(answer.fleet, answer.plan, answer.nodes, timed_kinds(answer));
   TRY_VOID(write_files(parsed, answer));
-  if (const auto path = parsed.text("report")) {
-    TRY_VOID(write_file_atomically(*path, report::to_html(fleet_report(answer, "partita plan --fleet"))));
-    answer.written.push_back(*path);
-  }
-  if (format == Format::table)
-    TRY_VOID(print(draw_fleet_plan(output_look(parsed), answer)));
-  else
-    TRY_VOID(print_json(format, to_json(answer)));
+  TRY_VOID(print_answer(parsed, format, answer));
   return 0;
 }
 
