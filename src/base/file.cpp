@@ -119,14 +119,15 @@ Result<void> write_file_atomically(const std::filesystem::path& path, std::strin
 }
 
 Result<void> can_write_file(const std::filesystem::path& path) {
+  if (path.empty()) return fail(ErrorCode::invalid, "expected the path of a file to write, found \"\"");
   std::error_code none;
   const auto there = std::filesystem::status(path, none);
   if (std::filesystem::is_directory(there)) return std::unexpected(system_error("write", path, EISDIR));
   const bool exists = std::filesystem::exists(there);
-  const auto target = exists ? std::filesystem::canonical(path, none) : path;
   // A regular file is replaced, which its folder must allow; a pipe or device is opened.
   const bool opened = exists && !std::filesystem::is_regular_file(there);
-  const auto asked = opened ? target : target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+  const auto target = exists && !opened ? std::filesystem::canonical(path, none) : path;
+  const auto asked = opened ? path : target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
   if (!opened && std::filesystem::exists(asked, none) && !std::filesystem::is_directory(asked, none))
     return std::unexpected(system_error("write", path, ENOTDIR));
   if (::access(asked.c_str(), opened ? W_OK : W_OK | X_OK) != 0)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <string_view>
@@ -102,6 +103,10 @@ TEST_F(FileTest, WhetherAFileCanBeWrittenIsKnownBeforehand) {
   std::ofstream(at("old")) << "old";
   EXPECT_TRUE(can_write_file(at("old")));
   EXPECT_TRUE(can_write_file("/dev/null"));
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  EXPECT_TRUE(can_write_file("/dev/fd/" + std::to_string(ends[1]))) << "a pipe has no path of its own";
+  for (const int end : ends) ::close(end);
   EXPECT_EQ(can_write_file(at("nowhere/x")).error().message,
             write_file_atomically(at("nowhere/x"), "").error().message);
   EXPECT_EQ(can_write_file(folder_).error().message, write_file_atomically(folder_, "").error().message);

@@ -72,9 +72,11 @@ std::string draw_after(const Look& look, const DefragAnswer& answer) {
 
 std::string draw_defrag(const Look& look, const DefragAnswer& answer) {
   std::string out = paint(look, Tone::strong, room_in_words(answer)) + '\n';
-  if (answer.plan.moves.empty())
-    return out + (answer.enough && answer.plan.room_before >= *answer.enough ? "there is room already\n"
-                                                                             : "no move makes more room\n");
+  if (answer.plan.moves.empty()) {
+    out += answer.enough && answer.plan.room_before >= *answer.enough ? "there is room already\n"
+                                                                      : "no move makes more room\n";
+    return answer.file ? out + "layout: " + *answer.file + ", as it is now\n" : out;
+  }
   out += '\n' + draw_moves(look, answer) + "\nafterwards\n" + draw_after(look, answer) + '\n';
   out += answer.plan.proven ? "proven: no plan makes more room, or as much with fewer moves\n"
                             : "not proven: there may be a better plan\n";

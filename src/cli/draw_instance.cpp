@@ -99,8 +99,9 @@ std::vector<BarCell> instance_cells(const Look& look, const layout::Gpu& gpu, in
   for (const auto& instance : gpu.instances) {
     const auto holding = holding_of(look, gpu, instance);
     const int columns = instance.placement.size * wide - 1;
-    const auto id = "#" + std::to_string(instance.id);
+    const auto id = instance.id < 0 ? "" : "#" + std::to_string(instance.id);  // below 0: not made yet
     auto title = holding.mark + name_that_fits(profile_name(gpu.board.get(), instance.profile), columns - 1);
+    const auto before_holder = id.empty() ? id : id + " ";
     if (lines == CellLines::one) append_if_it_fits(title, id, columns);
     if (instance.compute.size() > 1) append_if_it_fits(title, count_of(instance.compute.size(), "CI"), columns);
     if (instance.compute.empty()) append_if_it_fits(title, "bare", columns);
@@ -108,7 +109,7 @@ std::vector<BarCell> instance_cells(const Look& look, const layout::Gpu& gpu, in
     const auto holder = first_that_fits(holding.brief.empty() ? nobody : holding.brief,
                                         columns - 1 - width_of(lines == CellLines::one ? title : id));
     if (lines == CellLines::one && !holding.brief.empty()) append_if_it_fits(title, holder, columns);
-    out.push_back({instance.placement.start, instance.placement.size, {title, id + " " + holder}, holding.tone});
+    out.push_back({instance.placement.start, instance.placement.size, {title, before_holder + holder}, holding.tone});
   }
   return out;
 }

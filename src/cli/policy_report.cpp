@@ -114,6 +114,13 @@ std::vector<std::string> in_words(const PolicyAnswer& answer) {
   const auto best = std::ranges::max_element(sums, {}, &PolicyTotals::slices);
   const auto worst = std::ranges::min_element(sums, {}, &PolicyTotals::slices);
   const auto name = [&](auto of) { return answer.runs[static_cast<std::size_t>(of - sums.begin())].name; };
+  if (sums.size() > 1 && best->slices == worst->slices &&
+      std::ranges::all_of(sums, [&](const auto& sum) { return sum.requests == best->requests; })) {
+    out.push_back(
+        fmt::format("All policies accept the same: {} % of the requests and {} % of the memory slices asked for.",
+                    percent(best->requests), percent(best->slices)));
+    return out;
+  }
   out.push_back(fmt::format("{} accepts most: {} % of the requests and {} % of the memory slices asked for.",
                             name(best), percent(best->requests), percent(best->slices)));
   if (best != worst)

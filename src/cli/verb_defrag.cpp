@@ -59,6 +59,8 @@ Result<void> read_wanted(const Parsed& parsed, DefragAnswer& answer, fleet::Defr
   if (!text) return {};
   const auto equals = text->find('=');
   answer.wanted = std::string(trim(std::string_view(*text).substr(0, equals)));
+  if (answer.wanted.empty())
+    return fail(ErrorCode::invalid, "option --for: expected PROFILE or PROFILE=COUNT, found " + quote(*text));
   goal.named = true;
   if (equals != std::string::npos) {
     constexpr int kMost = 4096;
@@ -106,6 +108,7 @@ layout::NodeState after(const DefragAnswer& answer) {
   for (const auto& move : answer.plan.moves) {
     auto instance = moved(answer, move);
     instance.placement.start = move.after.start;
+    instance.id = -1;  // it gets one when it is made
     auto& gpu = out.gpus[answer.gpus[static_cast<std::size_t>(move.to)]];
     gpu.instances.push_back(std::move(instance));
     std::ranges::sort(gpu.instances, {}, [](const auto& each) { return each.placement.start; });
@@ -113,11 +116,13 @@ layout::NodeState after(const DefragAnswer& answer) {
   return out;
 }
 
-// Only the GPUs that change, so that others may change meanwhile.
+// Only the GPUs that change, so that others may change meanwhile; where nothing moves, all that took part, as they are.
 std::string changed_layout(const DefragAnswer& answer) {
   layout::NodeState out = answer.after;
   out.gpus.clear();
-  for (const auto gpu : changed_gpus(answer)) out.gpus.push_back(answer.after.gpus[gpu]);
+  auto gpus = changed_gpus(answer);
+  if (gpus.empty()) gpus.insert(answer.gpus.begin(), answer.gpus.end());
+  for (const auto gpu : gpus) out.gpus.push_back(answer.after.gpus[gpu]);
   return layout::write_checkpoint(out);
 }
 
@@ -137,14 +142,14 @@ std::vector<std::string> commands(const std::string& partita, const DefragAnswer
 }
 
 // --for asks for room: that there is none is told as lease and plan tell it.
-Result<void> check_room(const DefragAnswer& answer) {
+Result<void> check_room(const DefragAnswer& answer, const std::set<std::string>& movable) {
   if (answer.wanted.empty()) return {};
   const auto least = answer.enough.value_or(1);
   if (answer.plan.room_after >= least) return {};
   std::vector<std::string> in_the_way;
   for (const auto g : answer.gpus)
     for (const auto& instance : answer.before.gpus[g].instances)
-      if (instance.pinned())
+      if (kind_of(instance, movable) == Is::fixed)
         in_the_way.push_back(
             fmt::format("GPU {}: {}: {}", answer.before.gpus[g].index,
                         layout::name_at(*answer.before.gpus[g].board, instance.profile, instance.placement.start),
@@ -170,10 +175,9 @@ Result<int> run_defrag(const Parsed& parsed) {
   const auto movable = TRY(movable_leases(parsed, *session));
   const auto gpus = TRY(gpus_of(answer, movable));
   answer.plan = TRY(fleet::defragment(gpus, goal));
-  TRY_VOID(check_room(answer));
+  TRY_VOID(check_room(answer, movable));
   answer.after = after(answer);
   if (!answer.plan.moves.empty()) answer.commands = commands(command_words(parsed, *session), answer);
-  if (answer.plan.moves.empty()) answer.file.reset();
   if (answer.file && *answer.file == "-") {
     TRY_VOID(print(changed_layout(answer)));
     return 0;

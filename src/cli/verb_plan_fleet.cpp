@@ -11,7 +11,6 @@
 #include "cli/fleet_files.h"
 #include "cli/fleet_predict.h"
 #include "cli/run_fleet.h"
-#include "fleet/deadline.h"
 #include "fleet/demand_file.h"
 #include "fleet/solve.h"
 
@@ -70,7 +69,6 @@ Result<void> add_timed(fleet::DemandFile& file, const fleet::SolveOptions& optio
   }
   if (file.batch.jobs.empty()) return {};
   TRY_VOID(predict_jobs(file.batch, fleet));
-  TRY_VOID(fleet::check_deadline(room, file.batch, times));
   answer.batch = TRY(fleet::plan_batch(room, file.batch, times, {.stop = options.limits.stop}));
   if (explain) answer.batch_margin = TRY(fleet::explain_batch(*answer.batch, {.stop = options.limits.stop}));
   return {};

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/duration.h"
@@ -96,7 +97,11 @@ Result<void> serve(const Parsed& parsed, PolicyAnswer& answer) {
   auto names = parsed.all("policy");
   if (names.empty()) names = split(kRules, ' ');
   std::vector<std::pair<std::string, fleet::Policy>> policies;
-  for (const auto& name : names) policies.emplace_back(name, TRY(policy_of(name, features)));
+  for (auto name = names.begin(); name != names.end(); ++name) {
+    if (std::find(names.begin(), name, *name) != name)
+      return fail(ErrorCode::invalid, fmt::format("option --policy: {} is given twice", quote(*name)));
+    policies.emplace_back(*name, TRY(policy_of(*name, features)));
+  }
   for (const auto& [name, policy] : policies) {
     const fleet::Scores scores(states, policy);
     options.migration.reset();
@@ -245,6 +250,20 @@ Result<fleet::TuneOptions> tune_options(const Parsed& parsed, const fleet::Featu
   return out;
 }
 
+// What the weights accept, of what: on a trace as `policy simulate` with it prints.
+std::string said_of(const Parsed& parsed, const fleet::Tuned& tuned, const fleet::TuneCases& cases) {
+  const auto shares = [](const fleet::Accepted& accepted) {
+    return fmt::format("{:.2f} % of the requests and {:.2f} % of the memory slices", 100 * accepted.requests,
+                       100 * accepted.slices);
+  };
+  const auto on = cases.traces.empty()
+                      ? fmt::format("mean over {} that were not tuned on", count_of(cases.mixes.size(), "drawn trace"))
+                      : "of " + shown(parsed.text("TRACE").value_or("-"));
+  auto out = fmt::format("they accept {} ({}, simulated)", shares(tuned.accepted), on);
+  if (tuned.kept_start) return out + "; these are the weights at the start: the search found no better ones";
+  return out + fmt::format("; the weights at the start: {}", shares(tuned.at_start));
+}
+
 }  // namespace
 
 Result<int> run_policy(const Parsed& /*parsed*/) {
@@ -255,6 +274,9 @@ Result<int> run_policy_simulate(const Parsed& parsed) {
   const auto format = TRY(format_of(parsed));
   const auto file = parsed.text("output-file");
   const auto report = TRY(report_format(parsed, file));
+  if (!file && parsed.flag("format"))
+    return fail(ErrorCode::invalid,
+                "option --format is the report's: say where it goes with -O FILE, or -O - for standard output");
   if (file && *file != "-") TRY_VOID(can_write_file(*file));
   PolicyAnswer answer;
   answer.board = TRY(board_of(parsed));
@@ -285,7 +307,8 @@ Result<int> run_policy_simulate(const Parsed& parsed) {
 }
 
 Result<int> run_policy_tune(const Parsed& parsed) {
-  const auto file = parsed.text("output-file");
+  auto file = parsed.text("output-file");
+  if (file == "-") file.reset();
   if (file) TRY_VOID(can_write_file(*file));
   const auto board = TRY(board_of(parsed));
   const auto gpus = static_cast<std::uint32_t>(TRY(parsed.number("gpus", 1, kMostGpus)).value_or(100));
@@ -299,7 +322,8 @@ Result<int> run_policy_tune(const Parsed& parsed) {
     const auto steps = parsed.flag("debug") ? DrawnProgress::Steps::all : DrawnProgress::Steps::drawn;
     DrawnProgress progress(look_of(STDERR_FILENO, parsed.flag("no-color")), steps);
     options.progress = [&](int generation, double score) {
-      progress.step(generation, options.generations, fmt::format("accepts {:.3f} %", 100 * score));
+      progress.step(generation, options.generations,
+                    fmt::format("accepts {:.3f} % (requests and slices)", 100 * score));
     };
     tuned = fleet::tune(states, features, cases, options);
   }
@@ -309,8 +333,7 @@ Result<int> run_policy_tune(const Parsed& parsed) {
     return 0;
   }
   TRY_VOID(write_file_atomically(*file, text));
-  TRY_VOID(print(fmt::format("weights: {}; they accept {:.3f} % (mean of requests and memory slices, simulated)\n",
-                             *file, 100 * tuned.score)));
+  TRY_VOID(print(fmt::format("weights: {}; {}\n", *file, said_of(parsed, tuned, cases))));
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "fleet/deadline.h"
 #include "fleet/schedule_bound.h"
 #include "fleet/schedule_search.h"
 
@@ -167,8 +168,12 @@ class BatchPlanner {
     const auto over = [&] { return options_.stop && options_.stop(); };
     while (high <= kMostAdded && !over() && bound_with(high) > deadline_s_) low = high, high *= 2;
     if (high > kMostAdded) {
-      const auto least = bound_with(kMostAdded);
-      return std::unexpected(too_late(least, least, deadline_s_, false));
+      return std::unexpected(
+          Error{ErrorCode::no_space,
+                fmt::format("the jobs need more than the {} GPUs that an open fleet gets for them at most", kMostAdded),
+                {fmt::format("on so many no schedule ends before {:.1f} s, after the deadline of {:g} s: give a later "
+                             "deadline, or a number of nodes",
+                             bound_with(kMostAdded), deadline_s_)}});
     }
     const auto& kinds = probes.room.fleet.kinds;
     const bool others = std::ranges::any_of(kinds, [](const auto& kind) { return kind.count.value_or(0) > 0; });
@@ -210,6 +215,7 @@ Room room_beside(Room room, const Calendar& calendar) {
 
 Result<BatchPlan> plan_batch(const Room& room, const BatchFile& file,
                              const std::vector<std::vector<ReconfigureTime>>& times, const ScheduleOptions& options) {
+  TRY_VOID(check_deadline(room, file, times));
   Batch batch{jobs_on(room, file.jobs), on_room(room, times), file.goal};
   std::vector<std::size_t> open;
   for (std::size_t k = 0; k < room.fleet.kinds.size(); ++k)

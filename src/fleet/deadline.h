@@ -1,4 +1,4 @@
-// Deadlines that no number of GPUs meets.
+// Deadlines that no number of GPUs meets. Inside fleet/ only.
 #pragma once
 
 #include "fleet/batch_plan.h"

@@ -70,7 +70,7 @@ std::string write_weights(const Features& features, const Potential& potential, 
   out += "\"\n";
   out += "weights:\n";
   for (std::size_t i = 0; i < features.names().size(); ++i)
-    out += fmt::format("  {}: {:.6g}\n", features.names()[i], potential.weights[i]);
+    out += fmt::format("  {}: {}\n", features.names()[i], potential.weights[i]);
   return out;
 }
 

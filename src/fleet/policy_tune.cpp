@@ -1,7 +1,10 @@
 #include "fleet/policy_tune.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numbers>
 #include <random>
 #include <string>
@@ -19,7 +22,7 @@ class Tuner {
  public:
   Tuner(const GpuStates& states, const Features& features, const TuneCases& cases, const TuneOptions& options)
       : states_(states), cases_(cases), options_(options), table_(states, features), random_(options.seed) {
-    mean_ = options.start ? options.start->weights : guess(features);
+    start_.weights = mean_ = options.start ? options.start->weights : guess(features);
     for (std::size_t i = 0; i < mean_.size(); ++i) spread_.push_back(table_.varies(i) ? options.spread : 0);
   }
 
@@ -31,11 +34,10 @@ class Tuner {
       if (samples.empty()) break;
       std::ranges::stable_sort(samples, std::greater<>(), &Sampled::score);
       learn(samples);
-      out.score = samples.front().score;
       out.generations = g + 1;
-      if (options_.progress) options_.progress(g + 1, out.score);
+      if (options_.progress) options_.progress(g + 1, samples.front().score);
     }
-    out.weights.weights = mean_;
+    choose(out);
     return out;
   }
 
@@ -47,6 +49,21 @@ class Tuner {
     for (const auto& name : features.names())
       out.push_back(name.starts_with("free ") && name.find(' ', 5) == std::string::npos ? 2 : 0);
     return out;
+  }
+
+  // Six digits, as people read them.
+  static double rounded(double weight) { return std::strtod(fmt::format("{:.6g}", weight).c_str(), nullptr); }
+
+  // Keeps the start where the search found nothing better: chance helps some weights on the traces of a generation.
+  void choose(Tuned& out) {
+    draw_traces(options_.generations);
+    for (const double weight : mean_) out.weights.weights.push_back(rounded(weight));
+    out.accepted = served(out.weights);
+    out.at_start = served(start_);
+    out.kept_start = out.accepted.mean() <= out.at_start.mean();
+    if (!out.kept_start) return;
+    out.weights = start_;
+    out.accepted = out.at_start;
   }
 
   void draw_traces(int generation) {
@@ -69,27 +86,27 @@ class Tuner {
       Sampled one{{mean_}, 0};
       if (s > 0)
         for (std::size_t i = 0; i < mean_.size(); ++i) one.weights.weights[i] += spread_[i] * normal();
-      one.score = score(one.weights);
+      one.score = served(one.weights).mean();
       out.push_back(std::move(one));
     }
     return out;
   }
 
-  double score(const Potential& weights) const {
+  // Mean over the cases. A user's trace counts from its first request on, as where it is simulated.
+  Accepted served(const Potential& weights) const {
     const Scores scores(states_, table_.potentials(weights));
-    double sum = 0;
-    for (std::size_t i = 0; i < traces_.size(); ++i) sum += served(scores, traces_[i], cases_.mixes[i].gpus, 0);
-    for (const auto& given : cases_.traces) sum += served(scores, given.trace, given.gpus, given.patience);
-    return sum / static_cast<double>(traces_.size() + cases_.traces.size());
-  }
-
-  double served(const Scores& scores, const std::vector<Request>& trace, std::uint32_t gpus, double patience) const {
-    RunOptions options;
-    options.gpus = gpus;
-    options.patience = patience;
+    Accepted sum;
+    const auto add = [&](const std::vector<Request>& trace, const RunOptions& options) {
+      const auto one = accepted(states_, fleet::run(states_, scores, trace, options));
+      sum.requests += one.requests;
+      sum.slices += one.slices;
+    };
     constexpr std::size_t kWarmUp = 10;  // the fleet fills
-    if (!trace.empty() && patience <= 0) options.from = trace[trace.size() / kWarmUp].arrival;
-    return accepted(states_, fleet::run(states_, scores, trace, options));
+    for (std::size_t i = 0; i < traces_.size(); ++i)
+      add(traces_[i], {.gpus = cases_.mixes[i].gpus, .from = traces_[i][traces_[i].size() / kWarmUp].arrival});
+    for (const auto& given : cases_.traces) add(given.trace, {.gpus = given.gpus, .patience = given.patience});
+    const auto count = static_cast<double>(traces_.size() + cases_.traces.size());
+    return {sum.requests / count, sum.slices / count};
   }
 
   void learn(const std::vector<Sampled>& sorted) {
@@ -116,6 +133,7 @@ class Tuner {
   const TuneOptions& options_;
   FeatureTable table_;
   std::mt19937_64 random_;
+  Potential start_;
   std::vector<double> mean_, spread_;
   std::vector<std::vector<Request>> traces_;  // of this generation, per mix
 };
@@ -126,7 +144,7 @@ Tuned tune(const GpuStates& states, const Features& features, const TuneCases& c
   return Tuner(states, features, cases, options).run();
 }
 
-double accepted(const GpuStates& states, const RunResult& result) {
+Accepted accepted(const GpuStates& states, const RunResult& result) {
   double asked = 0;
   double got = 0;
   double slices_asked = 0;
@@ -138,7 +156,7 @@ double accepted(const GpuStates& states, const RunResult& result) {
     slices_asked += static_cast<double>(served.asked) * states.memory_of(p);
     slices_got += static_cast<double>(served.accepted) * states.memory_of(p);
   }
-  return asked > 0 ? (got / asked + slices_got / slices_asked) / 2 : 0;
+  return asked > 0 ? Accepted{got / asked, slices_got / slices_asked} : Accepted{};
 }
 
 }  // namespace partita::fleet

@@ -34,14 +34,22 @@ struct TuneCases {
   std::vector<Given> traces;
 };
 
+// Shares accepted, of requests and of their memory slices: means over the cases.
+struct Accepted {
+  double requests = 0, slices = 0;
+  double mean() const { return (requests + slices) / 2; }
+};
+
+// Start and end of the search serve the same traces: those given, and for each mix one that the search has not seen.
 struct Tuned {
-  Potential weights;
-  double score = 0;  // of the last generation's best: mean over the cases of (requests + memory slices accepted) / 2
+  Potential weights;  // the better of both
+  Accepted accepted;
+  Accepted at_start;        // by the weights at the start
+  bool kept_start = false;  // no better ones were found
   int generations = 0;
 };
 Tuned tune(const GpuStates& states, const Features& features, const TuneCases& cases, const TuneOptions& options);
 
-// Accepted over asked, the mean of requests and memory slices.
-double accepted(const GpuStates& states, const RunResult& result);
+Accepted accepted(const GpuStates& states, const RunResult& result);
 
 }  // namespace partita::fleet

@@ -170,9 +170,35 @@ TEST(Tune, weights_get_better_and_repeat) {
   RunOptions run_options;
   run_options.gpus = 20;
   const auto score = [&](const Potential& weights) {
-    return accepted(states, run(states, Scores(states, {Rule::potential, weights}), trace, run_options));
+    return accepted(states, run(states, Scores(states, {Rule::potential, weights}), trace, run_options)).mean();
   };
   EXPECT_GT(score(tuned.weights), score(*options.start) + 0.01);
+  EXPECT_FALSE(tuned.kept_start);
+}
+
+// What is told is what serving the trace gives, and never less than the start gives.
+TEST(Tune, a_trace_is_never_served_worse_than_at_the_start) {
+  const auto board = test::board("a100-sxm4-40gb");
+  const auto states = GpuStates::of(board, {0, 3, 4}).value();
+  const Features features(board);
+  const auto trace = make_trace(states, {{1, 1, 1}, 1.1, 3, 0}, 300, 5);
+  TuneOptions options;
+  options.generations = 2;
+  options.samples = 4;
+  options.spread = 30;
+  options.start = shipped_weights(features).value();
+  bool kept = false;
+  for (options.seed = 1; options.seed < 9; ++options.seed) {
+    const auto tuned = tune(states, features, {{}, {{trace, 3, 0}}}, options);
+    const auto served =
+        accepted(states, run(states, Scores(states, {Rule::potential, tuned.weights}), trace, {.gpus = 3}));
+    EXPECT_EQ(tuned.accepted.requests, served.requests);
+    EXPECT_EQ(tuned.accepted.slices, served.slices);
+    EXPECT_GE(tuned.accepted.mean(), tuned.at_start.mean());
+    EXPECT_EQ(tuned.kept_start, tuned.weights.weights == options.start->weights);
+    kept = kept || tuned.kept_start;
+  }
+  EXPECT_TRUE(kept);
 }
 
 }  // namespace
