@@ -7,11 +7,11 @@
 
 #include "base/csv.h"
 #include "catalog/embedded.h"
-#include "fleet/closed_form.h"
-#include "fleet/demand_file.h"
-#include "fleet/solve.h"
-#include "fleet/test_instances.h"
-#include "fleet/validate.h"
+#include "fleet/exact/closed_form.h"
+#include "fleet/exact/solve.h"
+#include "fleet/exact/test_instances.h"
+#include "fleet/exact/validate.h"
+#include "fleet/files/demand_file.h"
 
 namespace partita::fleet {
 namespace {

@@ -8,8 +8,8 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "catalog/embedded.h"
-#include "fleet/schedule.h"
-#include "fleet/test_instances.h"
+#include "fleet/exact/test_instances.h"
+#include "fleet/schedule/schedule.h"
 
 namespace partita::fleet {
 namespace {

@@ -8,9 +8,9 @@
 #include <stdexcept>
 
 #include "catalog/catalog.h"
-#include "fleet/closed_form.h"
-#include "fleet/online_mix.h"
-#include "fleet/policy_file.h"
+#include "fleet/exact/closed_form.h"
+#include "fleet/online/online_mix.h"
+#include "fleet/online/policy_file.h"
 
 namespace partita::fleet {
 namespace {

@@ -10,8 +10,8 @@
 #include "api/node.h"
 #include "base/clock.h"
 #include "catalog/catalog.h"
-#include "cli/parse.h"
-#include "cli/terminal.h"
+#include "cli/command_line/parse.h"
+#include "cli/draw/terminal.h"
 #include "emulator/control/control.h"
 
 namespace partita::cli {

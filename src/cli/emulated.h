@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cli/parse.h"
+#include "cli/command_line/parse.h"
 #include "emulator/control/control.h"
 
 namespace partita::cli {

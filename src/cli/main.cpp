@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "cli/command_line/help.h"
+#include "cli/command_line/parse.h"
 #include "cli/common.h"
-#include "cli/help.h"
-#include "cli/parse.h"
-#include "cli/run.h"
-#include "cli/run_policy.h"
+#include "cli/verbs/run.h"
+#include "cli/verbs/run_policy.h"
 
 namespace partita::cli {
 namespace {

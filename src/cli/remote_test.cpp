@@ -5,8 +5,8 @@
 
 #include "api/json.h"
 #include "base/test_folder.h"
-#include "cli/draw.h"
-#include "cli/draw_emulated.h"
+#include "cli/draw/draw.h"
+#include "cli/draw/draw_emulated.h"
 #include "client/client.h"
 #include "node/node.h"
 #include "serve/server.h"

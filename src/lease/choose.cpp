@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fleet/policy_file.h"
+#include "fleet/online/policy_file.h"
 
 #include "lease/refusal.h"
 #include "lease/search.h"

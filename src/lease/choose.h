@@ -12,7 +12,7 @@
 #include "api/lease.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "fleet/potential.h"
+#include "fleet/online/potential.h"
 #include "layout/layout.h"
 #include "plan/geometry.h"
 #include "plan/transition.h"

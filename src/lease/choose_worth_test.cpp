@@ -6,7 +6,7 @@
 #include <random>
 
 #include "catalog/catalog.h"
-#include "fleet/policy_file.h"
+#include "fleet/online/policy_file.h"
 #include "lease/choose.h"
 
 namespace partita::lease {

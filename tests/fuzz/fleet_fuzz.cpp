@@ -1,10 +1,10 @@
 // Any bytes as a fleet and, behind a line "===", a demand: a plan that is what it says, or an error.
 #include "catalog/catalog.h"
-#include "fleet/demand_file.h"
-#include "fleet/fleet_file.h"
-#include "fleet/nodes.h"
-#include "fleet/solve.h"
-#include "fleet/validate.h"
+#include "fleet/exact/solve.h"
+#include "fleet/exact/validate.h"
+#include "fleet/files/demand_file.h"
+#include "fleet/files/fleet_file.h"
+#include "fleet/files/nodes.h"
 #include "fuzz.h"
 
 using namespace partita;

@@ -29,6 +29,12 @@ def folder_of(path: str, folders) -> str | None:
     return None
 
 
+def test_extras(folder: str, table) -> set[str]:
+    """What tests may use beside what their folder may: the emulated driver, and the neighbours of a part of fleet/."""
+    neighbours = {name for name in table if name.startswith("fleet/")} if folder.startswith("fleet/") else set()
+    return TEST_EXTRAS | neighbours
+
+
 def check_includes(src: pathlib.Path, table) -> list[str]:
     wrong = []
     for file in sorted(src.rglob("*")):
@@ -40,7 +46,7 @@ def check_includes(src: pathlib.Path, table) -> list[str]:
             wrong.append(f"src/{relative}: is in no folder of the may-use table")
             continue
         in_test = re.search(r"_test\.cpp$|/test_[a-z_]+\.(h|cpp)$|/test_programs/", relative)
-        allowed = table[folder] | {folder} | (TEST_EXTRAS if in_test else set())
+        allowed = table[folder] | {folder} | (test_extras(folder, table) if in_test else set())
         for number, line in enumerate(file.read_text().splitlines(), 1):
             include = re.match(r"\s*#\s*include\s*([\"<])([^\">]+)[\">]", line)
             if not include:
@@ -66,10 +72,10 @@ def check_links(src: pathlib.Path, table) -> list[str]:
         if folder not in table:
             continue
         text = re.sub(r"TEST_LINK[^)]*|target_link_libraries\(partita_test_[^)]*\)|partita_test\([^)]*\)", "", file.read_text())
-        for name in re.findall(r"\bpartita_((?:emulator_)?[a-z]+)\b(?!\()", text):
+        for name in re.findall(r"\bpartita_((?:emulator_|fleet_)?[a-z]+)\b(?!\()", text):
             if name in {"component", "test"}:
                 continue
-            target = name.replace("emulator_", "emulator/")
+            target = name.replace("_", "/")
             if target in table and target != folder and target not in table[folder]:
                 wrong.append(f"src/{folder}/CMakeLists.txt: {folder} may not link {target}")
     return wrong

@@ -1,0 +1,208 @@
+// plan --fleet: kinds of GPU drawn once each, what serves the demand, the proof, and what a GPU more or less changes.
+#include "cli/draw/draw_fleet.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/text.h"
+#include "cli/draw/bar.h"
+#include "cli/draw/draw.h"
+#include "cli/draw/table.h"
+
+namespace partita::cli {
+
+using fleet::Goal;
+using fleet::Group;
+using fleet::Instance;
+
+std::vector<Served> served(const FleetAnswer& answer, std::size_t want) {
+  std::map<std::pair<int, int>, std::int64_t> count;
+  for (const auto& group : answer.plan.groups)
+    for (const auto& instance : group.instances)
+      if (instance.want == static_cast<int>(want)) count[{group.kind, instance.placed.profile}] += group.count;
+  std::vector<Served> out;
+  for (const auto& server : answer.demand.wants[want].servers) {
+    const auto found = count.find({server.kind, server.profile});
+    if (found == count.end()) continue;
+    const auto& kinds = answer.fleet.fleet.kinds;
+    const auto& board = kinds[static_cast<std::size_t>(server.kind)].board;
+    const auto same = std::ranges::find_if(out, [&](const Served& other) {
+      return kinds[static_cast<std::size_t>(other.kind)].board == board && other.profile == server.profile;
+    });
+    auto& sum = same != out.end() ? *same : out.emplace_back(Served{server.kind, server.profile, 0, 0});
+    sum.instances += found->second;
+    sum.amount += server.weight * static_cast<double>(found->second);
+  }
+  return out;
+}
+
+const fleet::ServiceChoice* choice_behind(const FleetAnswer& answer, std::size_t want, const Served& by) {
+  const auto counted = answer.demand.wants.size() - answer.choices.size();
+  if (want < counted) return nullptr;
+  return fleet::choice_of(answer.choices[want - counted], answer.fleet.fleet.kinds[static_cast<std::size_t>(by.kind)],
+                          by.profile);
+}
+
+namespace {
+
+constexpr int kIndent = 2;
+
+const fleet::Kind& kind_of(const FleetAnswer& answer, int kind) {
+  return answer.fleet.fleet.kinds[static_cast<std::size_t>(kind)];
+}
+
+std::string number(double value) {
+  return value == std::floor(value) && std::abs(value) < 1e15 ? fmt::format("{:.0f}", value)
+                                                              : fmt::format("{:.1f}", value);
+}
+
+std::vector<BarCell> cells_of(const FleetAnswer& answer, const Group& group, int wide) {
+  const auto& board = *kind_of(answer, group.kind).board;
+  std::vector<BarCell> out;
+  for (const auto& instance : group.instances) {
+    const auto& profile = board.profiles[static_cast<std::size_t>(instance.placed.profile)];
+    const int columns = (profile.placement_size * wide) - 1;
+    const bool created = instance.is == Instance::Is::created;
+    std::string who = instance.is == Instance::Is::pinned ? "pinned" : "";
+    if (instance.want >= 0 && !answer.choices.empty())
+      who = answer.demand.wants[static_cast<std::size_t>(instance.want)].name;
+    const auto name = name_that_fits(profile.name, columns - (created ? 1 : 0));
+    out.push_back({instance.placed.start,
+                   profile.placement_size,
+                   {(created ? "+" : "") + name, printable(who)},
+                   created                               ? Tone::good
+                   : instance.is == Instance::Is::pinned ? Tone::busy
+                                                         : Tone::idle});
+  }
+  return out;
+}
+
+std::string draw_group(const Look& look, const FleetAnswer& answer, const Group& group) {
+  const auto& board = *kind_of(answer, group.kind).board;
+  std::string out = fmt::format("{} × {}", group.count, board.id);
+  if (!look.unicode) out = fmt::format("{} x {}", group.count, board.id);
+  out = paint(look, Tone::strong, out);
+  if (group.instances.empty()) return out + "  empty\n";
+  if (!group.destroyed.empty()) {
+    std::vector<std::string> names;
+    for (const auto& placed : group.destroyed) names.push_back(layout::name_at(board, placed.profile, placed.start));
+    out += "  destroys " + join(names, ", ");
+  }
+  const int wide = unit_width(look, board.placement_units, kIndent);
+  const std::size_t lines = answer.choices.empty() ? 1 : 2;
+  return out + '\n' + draw_bar(look, board.placement_units, cells_of(answer, group, wide), kIndent, lines);
+}
+
+// The largest groups first; the rest of a long list is counted.
+std::string draw_groups(const Look& look, const FleetAnswer& answer) {
+  constexpr std::size_t kMost = 24;
+  std::vector<const Group*> order;
+  for (const auto& group : answer.plan.groups) order.push_back(&group);
+  std::ranges::stable_sort(order, [](const Group* a, const Group* b) {
+    return std::tuple(fleet::touched(*b), b->count) < std::tuple(fleet::touched(*a), a->count);
+  });
+  std::string out;
+  for (std::size_t i = 0; i < std::min(kMost, order.size()); ++i) out += draw_group(look, answer, *order[i]);
+  if (order.size() > kMost) {
+    std::int64_t gpus = 0;
+    for (std::size_t i = kMost; i < order.size(); ++i) gpus += order[i]->count;
+    out +=
+        fmt::format("and {} more on {} GPUs: see them with -o json\n", count_of(order.size() - kMost, "layout"), gpus);
+  }
+  return out;
+}
+
+std::string draw_demand(const Look& look, const FleetAnswer& answer) {
+  Table table({{"wanted"}, {"amount", true}, {"served", true}, {"by"}});
+  for (std::size_t w = 0; w < answer.demand.wants.size(); ++w) {
+    const auto& want = answer.demand.wants[w];
+    double sum = 0;
+    std::vector<std::string> by;
+    for (const auto& each : served(answer, w)) {
+      sum += each.amount;
+      const auto& board = *kind_of(answer, each.kind).board;
+      auto text = fmt::format("{} {}", each.instances, board.profiles[static_cast<std::size_t>(each.profile)].name);
+      if (const auto* choice = choice_behind(answer, w, each))
+        text += fmt::format(" (batch {}, {})", choice->batch,
+                            choice->processes == 1 ? "1 process" : fmt::format("{} processes", choice->processes));
+      by.push_back(std::move(text));
+    }
+    table.add({{printable(want.name)}, {number(want.amount)}, {number(sum)}, {join(by, ", ")}});
+  }
+  return table.draw(look);
+}
+
+std::string proof(const FleetAnswer& answer) {
+  std::string out;
+  for (const auto& level : answer.plan.levels) {
+    if (!out.empty()) out += "; ";
+    out += fmt::format("{} {}", level.name, number(level.value));
+    out += level.proven() ? " (proven least)"
+                          : fmt::format(" (at least {}, gap {:.2f} %)", number(level.bound),
+                                        100 * (level.value - level.bound) / std::max(1.0, level.value));
+  }
+  out = (answer.plan.optimal() ? "optimal: " : "best found: ") + out + fmt::format("; by {}", answer.plan.method);
+  if (answer.plan.stopped) out += "; stopped by the clock: another run may find another plan";
+  return out + '\n';
+}
+
+std::string summary(const FleetAnswer& answer) {
+  const auto sums = fleet::totals(answer.fleet.fleet, answer.plan);
+  std::string out = fmt::format("{} in use, {} changed; {} created, {} destroyed",
+                                count_of(static_cast<std::size_t>(sums.gpus_used), "GPU"), sums.gpus_touched,
+                                count_of(static_cast<std::size_t>(sums.created), "instance"), sums.destroyed);
+  if (sums.cost != static_cast<double>(sums.gpus_used)) out += fmt::format("; cost {}", number(sums.cost));
+  out += fmt::format("; {}\n", count_of(answer.nodes.size(), "node layout"));
+  return out;
+}
+
+std::string draw_turn_on(const FleetAnswer& answer) {
+  std::vector<std::string> nodes;
+  for (const auto& each : answer.turn_on)
+    nodes.push_back(fmt::format("{} GPU {}", printable(answer.fleet.groups[static_cast<std::size_t>(each.group)].name),
+                                fmt::join(each.gpus, ", ")));
+  return nodes.empty() ? "" : "MIG mode is off and must be turned on first: " + join(nodes, "; ") + '\n';
+}
+
+std::string draw_services(const FleetAnswer& answer) {
+  std::string out;
+  if (answer.rule && answer.rule->kind == fleet::ServiceRule::Kind::queueing)
+    out += fmt::format(
+        "services: {:g} % of requests within their limit, arrivals' variability {:g}, service times taken "
+        "{:g}-fold{}\n",
+        100 * answer.rule->quantile, answer.rule->variability, answer.rule->time_margin,
+        answer.predicted ? "; times are predicted, and planned with the longest of 99.5 % of what they may be" : "");
+  else if (answer.rule)
+    out += "services: a batch takes less than 0.45 of its limit, no queueing\n";
+  for (const auto& each : answer.confirmed) {
+    out += fmt::format(
+        "simulated: {} meets its limit in {} of {} runs, {:.2f} % of requests late, {:.2f} % in the worst run",
+        printable(each.name), each.met, each.runs, 100 * each.late_share, 100 * each.worst_share);
+    out += each.met_share() >= 0.99 ? "\n" : ": the promise is NOT confirmed, plan with a larger time_margin\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string draw_fleet_plan(const Look& look, const FleetAnswer& answer) {
+  std::string out;
+  if (answer.steady) {
+    out = draw_groups(look, answer) + '\n' + draw_demand(look, answer) + '\n' + summary(answer) + proof(answer);
+    out += draw_services(answer) + draw_explanation(look, answer);
+  }
+  for (const auto& part : {draw_leases(look, answer), draw_batch(look, answer)}) {
+    if (!part.empty() && !out.empty()) out += '\n';
+    out += part;
+  }
+  out += draw_timed_explanation(look, answer);
+  out += draw_turn_on(answer);
+  for (const auto& path : answer.written) out += "wrote " + path + '\n';
+  return out;
+}
+
+}  // namespace partita::cli

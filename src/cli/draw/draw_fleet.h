@@ -1,0 +1,68 @@
+// Fleet plans for people and for programs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/draw/terminal.h"
+#include "fleet/exact/explain.h"
+#include "fleet/files/fleet_file.h"
+#include "fleet/files/nodes.h"
+#include "fleet/schedule/batch_plan.h"
+#include "fleet/schedule/explain_timed.h"
+#include "fleet/services/services.h"
+#include "report/report.h"
+#include "study/confirm.h"
+
+namespace partita::cli {
+
+struct FleetAnswer {
+  fleet::FleetFile fleet;
+  fleet::Demand demand;
+  bool steady = true;  // something is demanded that has no times; else there is no plan
+  fleet::Plan plan;
+  // Per want of services, which come last in the demand: what each size of instance does.
+  std::vector<std::vector<fleet::ServiceChoice>> choices;
+  std::vector<fleet::Service> services;  // parallel to it
+  std::optional<fleet::ServiceRule> rule;
+  bool predicted = false;                   // the services' points
+  std::vector<study::Confirmed> confirmed;  // per service, where it was asked for
+  std::optional<fleet::LeasePlan> leases;
+  std::optional<fleet::BatchPlan> batch;
+  std::vector<std::string> assumed_times;  // boards whose times of reconfiguration are those of others
+  std::vector<fleet::NodeLayout> nodes;
+  std::vector<fleet::MigOff> turn_on;  // of live nodes
+  std::optional<fleet::Explanation> explanation;
+  std::vector<fleet::LeaseMargin> lease_margins;  // where an explanation was asked for
+  std::optional<fleet::BatchMargin> batch_margin;
+  std::vector<std::string> written;  // files
+};
+
+std::string draw_fleet_plan(const Look& look, const FleetAnswer& answer);
+std::string to_json(const FleetAnswer& answer);
+
+// The parts with times: tables, and GPUs drawn over time.
+std::string draw_leases(const Look& look, const FleetAnswer& answer);
+std::string draw_batch(const Look& look, const FleetAnswer& answer);
+// What binds, and what a little more or less would change; empty where it was not asked for.
+std::string draw_explanation(const Look& look, const FleetAnswer& answer);
+std::string draw_timed_explanation(const Look& look, const FleetAnswer& answer);
+// The same as a page: timelines of the GPUs, one row per instance.
+report::Report fleet_report(const FleetAnswer& answer, const std::string& command);
+
+// Of GPUs of the room's kind.
+const catalog::Profile& profile_of(const fleet::Room& room, int kind, int profile);
+
+// How many instances serve a want, and how much of it, per board and profile.
+struct Served {
+  int kind = 0;  // one of the board's
+  int profile = 0;
+  std::int64_t instances = 0;
+  double amount = 0;
+};
+std::vector<Served> served(const FleetAnswer& answer, std::size_t want);
+// The choice behind instances of a service; nullptr for counts.
+const fleet::ServiceChoice* choice_behind(const FleetAnswer& answer, std::size_t want, const Served& by);
+
+}  // namespace partita::cli
