@@ -6,6 +6,7 @@ filter=${2-.}
 here=$(cd "$(dirname "$0")/.." && pwd)
 
 for program in "$build"/bin/*_bench; do
+  "$program" --benchmark_list_tests --benchmark_filter="$filter" 2>/dev/null | grep -q . || continue
   printf '\n== %s\n' "$(basename "$program")"
   "$program" --benchmark_filter="$filter" --benchmark_color=false
 done
