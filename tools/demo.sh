@@ -14,7 +14,7 @@ say() { step=$((step + 1)); printf '\n%s%d. %s%s\n' "$bold" "$step" "$*" "$plain
 note() { printf '%s%s%s\n' "$dim" "$*" "$plain"; }
 # show WORDS: prints the command as a user would type it, then runs it.
 show() {
-  printf '%s$ partita %s%s\n' "$bold" "${*/$here\//}" "$plain"
+  printf '%s$ partita %s%s\n' "$bold" "${*//$here\//}" "$plain"
   "$partita" "$@"
 }
 
@@ -66,6 +66,10 @@ show --emulate $node plan --demand 7g.40gb=5 || note "exit status $? (no space)"
 
 say "What would a training job get from each partition, before one is cut?"
 show predict resnet50 --training --batch 64 --board a100-sxm4-40gb
+
+say "How many GPUs, and which, would a group need? Proven, from two files"
+sed '/^#/d' "$here/docs/examples/demand.yaml"
+show plan --fleet "$here/docs/examples/fleet.yaml" --demand "$here/docs/examples/demand.yaml"
 
 say "Studies: which cut, which way of sharing? Simulated; all on one page"
 studies=$here/build/studies.html
