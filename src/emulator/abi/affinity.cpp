@@ -1,5 +1,4 @@
-// Where GPUs sit: NUMA nodes, processors near them, the way from one to another. The emulated node has two sockets and
-// each half of its GPUs hangs on one of them; the processors are this machine's, so that binding to them works.
+// Where GPUs sit (sockets.h): NUMA nodes, processors near them, the way from one to another.
 #include <sched.h>
 #include <unistd.h>
 
@@ -8,6 +7,7 @@
 
 #include "emulator/abi/guard.h"
 #include "emulator/abi/links.h"
+#include "emulator/engine/sockets.h"
 
 using namespace partita::emulator::abi;
 using namespace partita::emulator;
@@ -16,22 +16,14 @@ namespace {
 
 constexpr unsigned kBits = 8 * sizeof(unsigned long);
 
-int numa_node(const Target& target, int gpu) {
-  const int half = static_cast<int>(target.engine.spec().gpus.size() + 1) / 2;
-  return gpu < half ? 0 : 1;
-}
+int numa_node(const Target& target, int gpu) { return numa_node(target.engine.spec(), static_cast<std::size_t>(gpu)); }
 
 unsigned processor_count() { return static_cast<unsigned>(std::max(1l, ::sysconf(_SC_NPROCESSORS_CONF))); }
 
-// Processors first to last of the GPU's socket; all of them where there is only one.
-struct Processors {
-  unsigned first = 0, end = 1;
-};
-Processors near(const Target& target) {
-  const unsigned all = processor_count();
-  if (all < 2 || target.engine.spec().gpus.size() < 2) return {0, all};
-  return numa_node(target, target.handle.gpu) == 0 ? Processors{0, all / 2} : Processors{all / 2, all};
+Processors near(const Engine& engine, int gpu) {
+  return near_processors(engine.spec(), static_cast<std::size_t>(gpu), processor_count());
 }
+Processors near(const Target& target) { return near(target.engine, target.handle.gpu); }
 
 Return give_bits(unsigned first, unsigned end, unsigned size, unsigned long* set) {
   if (set == nullptr || size == 0) return kInvalidArgument;
@@ -134,9 +126,7 @@ NVML_EXPORT nvmlSystemGetTopologyGpuSet(unsigned cpu, unsigned* count, nvmlDevic
     if (count == nullptr || cpu >= processor_count()) return kInvalidArgument;
     std::vector<nvmlDevice_t> found;
     for (int gpu = 0; has_gpu(engine, gpu); ++gpu) {
-      const Target target{
-          engine, engine.spec().gpus[static_cast<std::size_t>(gpu)], {HandleKind::gpu, gpu, 0, 0, 0}, {}};
-      const Processors processors = near(target);
+      const Processors processors = near(engine, gpu);
       if (cpu >= processors.first && cpu < processors.end) found.push_back(gpu_handle(gpu));
     }
     return give_some(found, *count, devices);

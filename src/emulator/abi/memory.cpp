@@ -4,6 +4,7 @@
 
 #include "emulator/abi/guard.h"
 #include "emulator/engine/processes.h"
+#include "emulator/engine/rules.h"
 
 using namespace partita::emulator::abi;
 using namespace partita::emulator;
@@ -15,30 +16,24 @@ struct MemoryUse {
   unsigned long long free() const { return total - used; }
 };
 
-template <class Counts>
-unsigned long long held_memory(const Target& target, Counts counts) {
+unsigned long long used_memory(const Target& target, int gpu_instance) {
   if (target.summary.holder_count == 0) return 0;
   GpuSnapshot room;
   GpuRecord& record = room.record;
   target.engine.snapshot(target.handle.gpu, record);
-  unsigned long long sum = 0;
-  for (std::size_t i = 0; i < record.holder_count; ++i) {
-    const HolderRecord& h = record.holders[i];
-    if (counts(h) && process_lived_just_now(h.pid, h.start_time)) sum += h.memory_bytes;
-  }
-  return sum;
+  return held_memory(record, gpu_instance,
+                     [](const HolderRecord& h) { return process_lived_just_now(h.pid, h.start_time); });
 }
 
 Return memory_use(const Target& target, MemoryUse& use) {
   if (target.is_mig()) {
     Instances found;
     if (!find_instances(target.engine, target.handle, found)) return kNotFound;
-    const int only = found.gpu_instance->id;
     use.total = memory_mib(target.spec, target.spec.profiles[found.gpu_instance->profile]) << 20;
-    use.used = held_memory(target, [&](const HolderRecord& h) { return h.gpu_instance == only; });
+    use.used = used_memory(target, found.gpu_instance->id);
   } else {
     use.total = static_cast<unsigned long long>(target.spec.memory_mib) << 20;
-    use.used = held_memory(target, [](const HolderRecord&) { return true; });
+    use.used = used_memory(target, -1);
   }
   if (use.total == 0) return kNotSupported;  // shared with the host, or not known
   use.used = std::min(use.used, use.total);

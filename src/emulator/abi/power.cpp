@@ -1,5 +1,6 @@
 // Power and energy. The limit goes down to half of the board's.
-#include "emulator/abi/state_words.h"
+#include "emulator/abi/guard.h"
+#include "emulator/engine/behaviour.h"
 
 using namespace partita::emulator::abi;
 using namespace partita::emulator;
@@ -24,14 +25,6 @@ Return reading(const char* function, const void* device, unsigned* to, Read read
 unsigned limit(const GpuReadings& now) { return now.power_limit_mw; }
 
 }  // namespace
-
-namespace partita::emulator::abi {
-
-unsigned board_power_mw(const GpuSpec& gpu) {
-  return gpu.power_limit_mw != 0 ? gpu.power_limit_mw : 3000 * to_unsigned(gpu.sm);
-}
-
-}  // namespace partita::emulator::abi
 
 NVML_EXPORT nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned* milliwatts) {
   return reading(__func__, device, milliwatts, [](const GpuReadings& now) { return now.power_mw; });

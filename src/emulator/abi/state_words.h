@@ -5,9 +5,6 @@
 
 namespace partita::emulator::abi {
 
-// The board's power limit: 3 W per SM where it is not known.
-unsigned board_power_mw(const GpuSpec& gpu);
-
 // Degrees Celsius, as A100 boards have them.
 inline constexpr unsigned kShutdownDegrees = 92, kSlowdownDegrees = 89, kMostDegrees = 85, kMostMemoryDegrees = 95;
 

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "emulator/abi/state_words.h"
+#include "emulator/engine/behaviour.h"
 
 using namespace partita::emulator::abi;
 using namespace partita::emulator;

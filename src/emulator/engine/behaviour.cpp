@@ -75,13 +75,16 @@ double total_at(const LoadRecord& load, std::int64_t now_ms) {
   return load.total_ms + settling * (load.from + load_at(load, now_ms)) / 2 + (passed - settling) * load.to;
 }
 
+std::uint32_t board_power_mw(const GpuSpec& gpu) {
+  return gpu.power_limit_mw != 0 ? gpu.power_limit_mw : 3000U * static_cast<std::uint32_t>(std::max(1, gpu.sm));
+}
+
 double power_limit_mw(const GpuSpec& gpu, const SettingsRecord& settings) {
-  if (settings.power_limit_mw != 0) return settings.power_limit_mw;
-  return gpu.power_limit_mw != 0 ? gpu.power_limit_mw : 3000.0 * std::max(1, gpu.sm);
+  return settings.power_limit_mw != 0 ? settings.power_limit_mw : board_power_mw(gpu);
 }
 
 double power_mw(const GpuSpec& gpu, const SettingsRecord& settings, double load) {
-  const double idle = kIdlePower * power_limit_mw(gpu, {}), busy = kBusyPower * power_limit_mw(gpu, settings);
+  const double idle = kIdlePower * board_power_mw(gpu), busy = kBusyPower * power_limit_mw(gpu, settings);
   return idle + std::max(0.0, busy - idle) * load;
 }
 
@@ -98,7 +101,7 @@ double energy_mj(const GpuSpec& gpu, const SettingsRecord& settings, const Meter
 
 std::uint32_t sm_clock_mhz(const GpuSpec& gpu, const SettingsRecord& settings, bool busy) {
   if (!busy) return std::max(gpu.idle_clock_mhz, settings.least_clock_mhz);
-  const double part = std::min(1.0, power_limit_mw(gpu, settings) / power_limit_mw(gpu, {}));
+  const double part = std::min(1.0, power_limit_mw(gpu, settings) / board_power_mw(gpu));
   auto clock = static_cast<std::uint32_t>(gpu.idle_clock_mhz + part * (gpu.boost_clock_mhz - gpu.idle_clock_mhz));
   if (settings.most_clock_mhz != 0) clock = std::min(clock, settings.most_clock_mhz);
   return std::max(clock, std::max(gpu.idle_clock_mhz, settings.least_clock_mhz));

@@ -34,7 +34,8 @@ double load_at(const LoadRecord& load, std::int64_t now_ms);
 // Milliseconds at full load from the beginning to then.
 double total_at(const LoadRecord& load, std::int64_t now_ms);
 
-// Milliwatts, in force now.
+// Milliwatts: the highest limit of the board, and the one in force now.
+std::uint32_t board_power_mw(const GpuSpec& gpu);
 double power_limit_mw(const GpuSpec& gpu, const SettingsRecord& settings);
 double power_mw(const GpuSpec& gpu, const SettingsRecord& settings, double load);
 double degrees_at(const MeterRecord& meter, std::int64_t now_ms);

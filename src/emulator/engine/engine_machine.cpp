@@ -7,6 +7,7 @@
 #include "emulator/engine/behaviour.h"
 #include "emulator/engine/engine_impl.h"
 #include "emulator/engine/processes.h"
+#include "emulator/engine/rules.h"
 
 namespace partita::emulator {
 
@@ -20,20 +21,11 @@ std::uint64_t next_boot_id(std::uint64_t last) {
 
 void drop_instances(GpuRecord& record) { record.instance_count = 0; }
 
-// Memory that a device has and what its holders take of it. 0: not known.
+// 0: not known.
 std::uint64_t device_memory(const GpuSpec& gpu, const GpuRecord& record, int gi) {
   if (gi < 0) return gpu.memory_mib << 20;
   const InstanceRecord* instance = record.instance(gi);
   return instance == nullptr ? 0 : gpu.profiles[instance->profile].memory_mib << 20;
-}
-
-std::uint64_t memory_held(const GpuRecord& record, int gi, pid_t except) {
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < record.holder_count; ++i) {
-    const HolderRecord& h = record.holders[i];
-    if (h.pid != except && (gi < 0 || h.gpu_instance == gi)) sum += h.memory_bytes;
-  }
-  return sum;
 }
 
 }  // namespace
@@ -78,7 +70,7 @@ NvmlReturn Engine::hold(int gpu, std::optional<int> gi, std::optional<int> ci, p
   }
   const int instance_id = gi.value_or(-1);
   const std::uint64_t total = device_memory(impl_->gpu(gpu), record, instance_id);
-  const std::uint64_t held = memory_held(record, instance_id, pid);
+  const std::uint64_t held = held_memory(record, instance_id, [&](const HolderRecord& h) { return h.pid != pid; });
   if (total > 0 && (memory_bytes > total || held > total - memory_bytes)) return kMemory;
   HolderRecord made{*started,
                     memory_bytes,

@@ -4,6 +4,7 @@
 #include "emulator/engine/behaviour.h"
 #include "emulator/engine/engine_impl.h"
 #include "emulator/engine/processes.h"
+#include "emulator/engine/rules.h"
 
 namespace partita::emulator {
 
@@ -13,13 +14,8 @@ Time to_time(std::int64_t ms) { return Time(std::chrono::milliseconds(ms)); }
 
 bool is_dead(const HolderRecord& h) { return !process_lived_just_now(h.pid, h.start_time); }
 
-std::uint64_t memory_used(const GpuRecord& record, std::optional<int> gpu_instance) {
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < record.holder_count; ++i) {
-    const HolderRecord& h = record.holders[i];
-    if (!gpu_instance || h.gpu_instance == *gpu_instance) sum += h.memory_bytes;
-  }
-  return sum;
+std::uint64_t held_memory(const GpuRecord& record, int gpu_instance) {
+  return held_memory(record, gpu_instance, [](const HolderRecord&) { return true; });
 }
 
 InstanceReadings read_load(const LoadRecord& load, std::int64_t now_ms) {
@@ -78,7 +74,7 @@ GpuReadings Engine::readings(int index) {
   impl_->current(index, record);
   const std::int64_t now = impl_->now_ms();
   static_cast<InstanceReadings&>(shown) = read_load(record.meter.sm, now);
-  shown.memory_used_bytes = memory_used(record, std::nullopt);
+  shown.memory_used_bytes = held_memory(record, -1);
   shown.any = load_at(record.meter.any, now);
   shown.any_total_ms = total_at(record.meter.any, now);
   shown.pcie_from_host = kPcieFromHost * shown.sm;
@@ -101,7 +97,7 @@ std::optional<InstanceReadings> Engine::readings(int gpu, int gpu_instance) {
   const InstanceRecord* instance = record.instance(gpu_instance);
   if (instance == nullptr) return std::nullopt;
   InstanceReadings shown = read_load(instance->load, impl_->now_ms());
-  shown.memory_used_bytes = memory_used(record, gpu_instance);
+  shown.memory_used_bytes = held_memory(record, gpu_instance);
   return shown;
 }
 

@@ -1,7 +1,10 @@
 #include "emulator/engine/pci_address.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
+
+#include "base/text.h"
 
 namespace partita::emulator {
 
@@ -36,6 +39,11 @@ std::string to_text(const PciAddress& a) {
   char text[32];
   std::snprintf(text, sizeof text, "%08X:%02X:%02X.%X", a.domain, a.bus & 0xff, a.device & 0x1f, a.function & 7);
   return text;
+}
+
+std::string kernel_bus_id(std::string_view driver_spelling) {
+  constexpr std::size_t kLength = 12;
+  return lower(driver_spelling.substr(driver_spelling.size() - std::min(kLength, driver_spelling.size())));
 }
 
 }  // namespace partita::emulator

@@ -18,4 +18,7 @@ std::optional<PciAddress> parse_pci_address(std::string_view text);
 // The driver's spelling: "00000000:0F:00.0".
 std::string to_text(const PciAddress& address);
 
+// The kernel's spelling of the driver's: four digits of domain and lower case, "0000:0f:00.0".
+std::string kernel_bus_id(std::string_view driver_spelling);
+
 }  // namespace partita::emulator

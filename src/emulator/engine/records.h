@@ -78,8 +78,7 @@ struct SettingsRecord {
   std::uint8_t compute_mode = 0;
   std::uint8_t ecc_current = 1, ecc_pending = 1;
   std::uint8_t accounting = 0;
-  std::uint8_t auto_boost = 0;
-  std::uint8_t unused[2] = {};
+  std::uint8_t unused[3] = {};
   std::uint32_t power_limit_mw = 0;                       // 0: the board's
   std::uint32_t least_clock_mhz = 0, most_clock_mhz = 0;  // locked SM clocks; 0: not locked
   std::uint32_t unused_too = 0;

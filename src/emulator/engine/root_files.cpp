@@ -5,8 +5,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
@@ -14,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "emulator/engine/pci_address.h"
 #include "emulator/engine/uuid.h"
 
 namespace partita::emulator {
@@ -48,18 +47,11 @@ std::string read_text(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-std::string lower_bus_id(const GpuSpec& gpu) {
-  std::string id = gpu.pci_bus_id;
-  if (id.size() > 12) id = id.substr(id.size() - 12);  // four digits of domain, as the kernel writes it
-  std::ranges::transform(id, id.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return id;
-}
-
 std::string information_text(const GpuSpec& gpu) {
   return "Model: \t\t " + gpu.product + "\nIRQ:   \t\t 0\nGPU UUID: \t " + gpu.uuid +
          "\nVideo BIOS: \t ??.??.??.??.??\nBus Type: \t PCIe\nDMA Size: \t 52 bits\nDMA Mask: \t 0xfffffffffffff\nBus "
          "Location: \t " +
-         lower_bus_id(gpu) + "\nDevice Minor: \t " + std::to_string(gpu.minor) + "\nGPU Excluded:\t No\n";
+         kernel_bus_id(gpu.pci_bus_id) + "\nDevice Minor: \t " + std::to_string(gpu.minor) + "\nGPU Excluded:\t No\n";
 }
 
 std::string mig_minors_text() {
@@ -150,7 +142,7 @@ bool RootFiles::write_fixed(const NodeRecord& node) const {
   good = make_node((root_ / "dev/nvidiactl").string(), kNvidiaMajor, 255, 0666) && good;
   good = make_node((root_ / "dev/nvidia-uvm").string(), kUvmMajor, 0, 0666) && good;
   for (const GpuSpec& gpu : spec_.gpus) {
-    const fs::path folder = driver / "gpus" / lower_bus_id(gpu);
+    const fs::path folder = driver / "gpus" / kernel_bus_id(gpu.pci_bus_id);
     good = make_folders(folder) && write_text(folder / "information", information_text(gpu), kAllRead) && good;
     good =
         make_node((root_ / "dev" / ("nvidia" + std::to_string(gpu.minor))).string(), kNvidiaMajor, gpu.minor, 0666) &&

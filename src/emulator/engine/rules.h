@@ -35,6 +35,18 @@ int lowest_free_compute_id(const InstanceRecord& instance);
 // (The real choice is firmware's and not known; this one is fixed by the place, so UUIDs are.)
 int syspipe_of(const GpuSpec& gpu, const InstanceRecord& instance, int compute_start);
 
+// Memory that the holders of one GPU instance (-1: of the whole GPU, its instances included) took, of those for which
+// counts(holder) is true.
+template <class Counts>
+std::uint64_t held_memory(const GpuRecord& record, int gpu_instance, Counts counts) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < record.holder_count; ++i) {
+    const HolderRecord& h = record.holders[i];
+    if ((gpu_instance < 0 || h.gpu_instance == gpu_instance) && counts(h)) sum += h.memory_bytes;
+  }
+  return sum;
+}
+
 // Is a process on the whole GPU, on a GPU instance, on a compute instance of it?
 bool whole_gpu_busy(const GpuRecord& record);
 bool instance_busy(const GpuRecord& record, int gpu_instance);

@@ -8,7 +8,7 @@
 #include <bit>
 #include <system_error>
 
-#include "base/text.h"
+#include "emulator/engine/pci_address.h"
 #include "emulator/namespace/mounts.h"
 
 namespace partita::emulator {
@@ -30,8 +30,8 @@ std::string uevent(const GpuSpec& gpu) {
   return fmt::format(
       "DRIVER=nvidia\nPCI_CLASS={:X}\nPCI_ID={:04X}:{:04X}\nPCI_SUBSYS_ID={:04X}:{:04X}\nPCI_SLOT_NAME={}\n"
       "MODALIAS={}\n",
-      pci_class(gpu), vendor(gpu), device(gpu), subsystem_vendor(gpu), subsystem_device(gpu), pci_folder_name(gpu),
-      modalias(gpu));
+      pci_class(gpu), vendor(gpu), device(gpu), subsystem_vendor(gpu), subsystem_device(gpu),
+      kernel_bus_id(gpu.pci_bus_id), modalias(gpu));
 }
 
 void put(std::string& bytes, std::size_t at, unsigned value, std::size_t size) {
@@ -39,12 +39,6 @@ void put(std::string& bytes, std::size_t at, unsigned value, std::size_t size) {
 }
 
 }  // namespace
-
-std::string pci_folder_name(const GpuSpec& gpu) {
-  std::string id = gpu.pci_bus_id;
-  if (id.size() > 12) id = id.substr(id.size() - 12);
-  return lower(id);
-}
 
 unsigned pci_class(const GpuSpec& gpu) {
   return gpu.product.find("Workstation") == std::string::npos ? k3dController : kVgaController;
@@ -80,21 +74,18 @@ std::string resource_text(const GpuSpec& gpu, std::size_t index) {
   return text;
 }
 
-int numa_node(const NodeSpec& spec, std::size_t index) { return index < (spec.gpus.size() + 1) / 2 ? 0 : 1; }
-
-std::string near_processors(const NodeSpec& spec, std::size_t index, unsigned processors) {
-  const bool halves = processors > 1 && spec.gpus.size() > 1;
-  const unsigned first = halves && numa_node(spec, index) == 1 ? processors / 2 : 0;
-  const unsigned last = (halves && numa_node(spec, index) == 0 ? processors / 2 : std::max(processors, 1U)) - 1;
+std::string processor_list(const Processors& processors) {
+  const unsigned first = processors.first, last = processors.end - 1;
   return first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
 }
 
 Result<void> write_pci_device(const std::filesystem::path& folder, const NodeSpec& spec, std::size_t index) {
   const GpuSpec& gpu = spec.gpus[index];
-  const std::filesystem::path at = folder / pci_folder_name(gpu);
+  const std::filesystem::path at = folder / kernel_bus_id(gpu.pci_bus_id);
   std::error_code error;
   std::filesystem::create_directory(at, error);
   if (error) return cannot_show("make", at, error.value());
+  const auto all = static_cast<unsigned>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF)));
   const auto hex = [](unsigned value, int digits) { return fmt::format("0x{:0{}x}\n", value, digits); };
   const std::pair<const char*, std::string> files[] = {
       {"vendor", hex(vendor(gpu), 4)},
@@ -106,7 +97,7 @@ Result<void> write_pci_device(const std::filesystem::path& folder, const NodeSpe
       {"config", config_space(gpu)},
       {"resource", resource_text(gpu, index)},
       {"numa_node", fmt::format("{}\n", numa_node(spec, index))},
-      {"local_cpulist", near_processors(spec, index, static_cast<unsigned>(::sysconf(_SC_NPROCESSORS_CONF))) + "\n"},
+      {"local_cpulist", processor_list(near_processors(spec, index, all)) + "\n"},
       {"enable", "1\n"},
       {"irq", "0\n"},
       {"modalias", modalias(gpu) + "\n"},

@@ -6,12 +6,10 @@
 #include <string>
 
 #include "base/error.h"
+#include "emulator/engine/sockets.h"
 #include "emulator/engine/spec.h"
 
 namespace partita::emulator {
-
-// "0000:1b:00.0": the name of its folder.
-std::string pci_folder_name(const GpuSpec& gpu);
 
 // The class of a GPU without and with a display.
 inline constexpr unsigned k3dController = 0x030200, kVgaController = 0x030000;
@@ -22,10 +20,8 @@ std::string config_space(const GpuSpec& gpu);
 // `resource`: the registers (16 MiB), the window to the memory, and a third of 32 MiB; addresses made up by `index`.
 std::string resource_text(const GpuSpec& gpu, std::size_t index);
 
-// The socket that the GPU hangs on and the processors near it ("0-15"), as NVML tells them: each half of the GPUs has
-// one of two sockets, which share this machine's processors.
-int numa_node(const NodeSpec& spec, std::size_t index);
-std::string near_processors(const NodeSpec& spec, std::size_t index, unsigned processors);
+// "0-15", as `local_cpulist` says it.
+std::string processor_list(const Processors& processors);
 
 // Makes folder/<name> of a GPU with its files and the link to its driver, folder/../drivers/nvidia.
 Result<void> write_pci_device(const std::filesystem::path& folder, const NodeSpec& spec, std::size_t index);

@@ -65,15 +65,16 @@ TEST(PciFiles, TheFolderHoldsWhatToolsRead) {
 
 TEST(PciFiles, EachHalfOfTheGpusHasASocketWithHalfOfTheProcessors) {
   NodeSpec spec;
+  const auto near = [&](std::size_t gpu, unsigned all) { return processor_list(near_processors(spec, gpu, all)); };
   spec.gpus.resize(8);
   EXPECT_EQ(numa_node(spec, 3), 0);
   EXPECT_EQ(numa_node(spec, 4), 1);
-  EXPECT_EQ(near_processors(spec, 3, 32), "0-15");
-  EXPECT_EQ(near_processors(spec, 4, 32), "16-31");
-  EXPECT_EQ(near_processors(spec, 4, 2), "1");
-  EXPECT_EQ(near_processors(spec, 4, 1), "0");
+  EXPECT_EQ(near(3, 32), "0-15");
+  EXPECT_EQ(near(4, 32), "16-31");
+  EXPECT_EQ(near(4, 2), "1");
+  EXPECT_EQ(near(4, 1), "0");
   spec.gpus.resize(1);
-  EXPECT_EQ(near_processors(spec, 0, 32), "0-31");
+  EXPECT_EQ(near(0, 32), "0-31");
 }
 
 TEST(PciFiles, AWorkstationBoardHasADisplay) {

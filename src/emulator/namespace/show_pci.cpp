@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "emulator/engine/pci_address.h"
 #include "emulator/namespace/pci_files.h"
 #include "emulator/namespace/places.h"
 
@@ -49,7 +50,7 @@ Result<void> write_driver(const fs::path& folder, const NodeSpec& spec) {
   std::error_code error;
   fs::create_directory(folder, error);
   for (const GpuSpec& gpu : spec.gpus) {
-    const std::string name = pci_folder_name(gpu);
+    const std::string name = kernel_bus_id(gpu.pci_bus_id);
     if (!error) fs::create_directory_symlink("../../devices/" + name, folder / name, error);
   }
   if (error) return cannot_show("make", folder, error.value());
@@ -67,7 +68,7 @@ Result<void> show_pci(const fs::path& scratch, const NodeSpec& spec) {
   }
   TRY_VOID(copy_devices(devices));
   for (std::size_t i = 0; i < spec.gpus.size(); ++i) {
-    fs::remove(devices / pci_folder_name(spec.gpus[i]), error);  // this machine has something else there
+    fs::remove(devices / kernel_bus_id(spec.gpus[i].pci_bus_id), error);  // this machine has something else there
     TRY_VOID(write_pci_device(devices, spec, i));
   }
   TRY_VOID(bind_drivers(drivers));
