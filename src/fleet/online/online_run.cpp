@@ -65,35 +65,52 @@ class Run {
     while (!departures_.empty() && departures_.top().time <= time) end_next();
   }
 
-  // A job that was moved ends later than its entry says.
+  // All that ends at the next moment ends before those that wait are served: none is passed for the order of ends.
   void end_next() {
+    const double time = departures_.top().time;
+    bool room = false;
+    while (!departures_.empty() && departures_.top().time <= time) room = end_first() || room;
+    if (room) serve_waiting(time);
+  }
+
+  // A job that was moved ends later than its entry says.
+  bool end_first() {
     const auto [time, request] = departures_.top();
     departures_.pop();
     if (ends_[request] > time) {
       departures_.push({ends_[request], request});
-      return;
+      return false;
     }
     sample_until(time);
     holder(spots_[request]) = kNobody;
     fleet_.take(spots_[request]);
     tell({RunEvent::Is::ended, time, request, spots_[request], {}});
-    serve_waiting(time);
+    return true;
   }
 
-  // In the order of arrival, all that fit now.
+  // In the order of arrival, all that fit now, if need be with a move.
   void serve_waiting(double now) {
     if (options_.patience <= 0) return;
-    for (;;) {
-      std::size_t first = trace_.size();
-      for (std::size_t p = 0; p < lines_.size(); ++p) {
-        auto& line = lines_[p];
-        while (!line.empty() && trace_[line.front()].arrival + options_.patience < now) line.pop_front();
-        if (!line.empty() && line.front() < first && fleet_.choose(p)) first = line.front();
-      }
-      if (first == trace_.size()) return;
-      lines_[trace_[first].profile].pop_front();
-      serve(first, now);
+    give_up(now);
+    while (serve_oldest(now)) {
     }
+  }
+
+  // Of one profile the first in line is the oldest.
+  bool serve_oldest(double now) {
+    std::vector<std::size_t> oldest;
+    for (const auto& line : lines_)
+      if (!line.empty()) oldest.push_back(line.front());
+    std::ranges::sort(oldest);
+    const auto served = std::ranges::find_if(oldest, [&](std::size_t i) { return serve(i, now); });
+    if (served == oldest.end()) return false;
+    lines_[trace_[*served].profile].pop_front();
+    return true;
+  }
+
+  void give_up(double now) {
+    for (auto& line : lines_)
+      while (!line.empty() && trace_[line.front()].arrival + options_.patience < now) line.pop_front();
   }
 
   std::size_t waiting() const {
@@ -162,6 +179,7 @@ class Run {
 
   void sample_until(double time) {
     while (out_.samples.size() < options_.samples && next_sample_ <= time) {
+      give_up(next_sample_);
       out_.samples.push_back(sample());
       next_sample_ += step_;
     }

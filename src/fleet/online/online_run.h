@@ -1,7 +1,7 @@
 // A trace of requests served by a policy, in simulated time.
 //
-// A request that finds no room waits up to the patience, then it is lost. What waits is served, when something ends, in
-// the order of arrival; smaller requests that fit pass larger ones that do not.
+// A request that finds no room waits up to the patience, then it is lost. What waits is served, when something ends
+// (all that ends at one moment), in the order of arrival; smaller requests that fit pass larger ones that do not.
 #pragma once
 
 #include <cstdint>

@@ -250,6 +250,118 @@ TEST(OnlineRun, every_trace_is_served_legally_and_on_time) {
   }
 }
 
+// The rules of waiting, read word by word: all that ends at a moment ends, then the oldest that finds room is served.
+struct PlainRun {
+  const GpuStates& states;
+  const std::vector<Request>& trace;
+  Rule rule;
+  std::vector<std::vector<std::pair<plan::Placed, double>>> gpus;  // what is held, and until when
+  std::vector<std::size_t> line;
+  std::vector<std::optional<double>> placed_at;
+
+  std::optional<Spot> spot_for(std::size_t profile) const {
+    std::optional<std::pair<int, Spot>> best;
+    for (std::uint32_t g = 0; g < gpus.size(); ++g) {
+      std::vector<plan::Placed> held;
+      for (const auto& [placed, until] : gpus[g]) held.push_back(placed);
+      const auto state = states.find(held).value();
+      const int key = rule == Rule::first_fit ? 0 : -states.compute_used(state);
+      for (const auto& place : states.places(state, profile))
+        if (!best || key < best->first) best = {key, {g, place.start}};
+    }
+    return best ? std::optional(best->second) : std::nullopt;
+  }
+
+  bool serve(std::size_t i, double now) {
+    const auto spot = spot_for(trace[i].profile);
+    if (!spot) return false;
+    gpus[spot->gpu].push_back({{states.profiles()[trace[i].profile], spot->start}, now + trace[i].duration});
+    placed_at[i] = now;
+    return true;
+  }
+
+  std::optional<double> next_end() const {
+    std::optional<double> next;
+    for (const auto& gpu : gpus)
+      for (const auto& [placed, until] : gpu) next = std::min(next.value_or(until), until);
+    return next;
+  }
+
+  void end(double now, double patience) {
+    for (auto& gpu : gpus) std::erase_if(gpu, [&](const auto& held) { return held.second <= now; });
+    std::erase_if(line, [&](std::size_t i) { return trace[i].arrival + patience < now; });
+    for (auto i = line.begin(); i != line.end(); i = line.begin()) {
+      i = std::ranges::find_if(line, [&](std::size_t each) { return serve(each, now); });
+      if (i == line.end()) return;
+      line.erase(i);
+    }
+  }
+
+  void run(double patience) {
+    placed_at.resize(trace.size());
+    for (std::size_t i = 0; i < trace.size(); ++i) {
+      for (auto next = next_end(); next && *next <= trace[i].arrival; next = next_end()) end(*next, patience);
+      if (!serve(i, trace[i].arrival) && patience > 0) line.push_back(i);
+    }
+    for (auto next = next_end(); next && !line.empty(); next = next_end()) end(*next, patience);
+  }
+};
+
+TEST(OnlineRun, waiting_follows_its_rules_where_much_happens_at_once) {
+  const auto states = states_of("a100-sxm4-40gb");
+  for (const auto rule : {Rule::first_fit, Rule::best_fit}) {
+    const Scores scores(states, Policy{rule});
+    EXPECT_TRUE(rc::check([&] {
+      const auto pick = [](std::initializer_list<double> of) { return *rc::gen::elementOf(std::vector<double>(of)); };
+      std::vector<Request> trace(40);
+      double now = 0;
+      for (auto& request : trace) {
+        request.arrival = now += pick({0, 0, 1, 2, 7});
+        request.duration = pick({0, 1, 3, 10, 10, 30});
+        request.profile = *rc::gen::inRange<std::uint32_t>(0, static_cast<std::uint32_t>(states.profiles().size()));
+      }
+      RunOptions options;
+      options.gpus = *rc::gen::inRange<std::uint32_t>(1, 4);
+      options.patience = pick({0, 5, 50, 1000});
+      PlainRun expected{states, trace, rule, {}, {}, {}};
+      expected.gpus.resize(options.gpus);
+      expected.run(options.patience);
+      std::vector<std::optional<double>> placed_at(trace.size());
+      run(states, scores, trace, options, [&](const RunEvent& event) {
+        if (event.is == RunEvent::Is::placed) placed_at[event.request] = event.time;
+      });
+      RC_ASSERT(placed_at == expected.placed_at);
+    })) << name(rule);
+  }
+}
+
+// Positions in states.profiles() of an A100.
+constexpr std::uint32_t k1g = 0, k3g = 3, k4g = 4, k7g = 5;
+
+TEST(OnlineRun, a_move_makes_room_for_what_waits_too) {
+  const auto states = states_of("a100-sxm4-40gb");
+  const Scores scores(states, Policy{Rule::first_fit});
+  // The small one is in the way of the 4g, and has no other place before the 3g ends.
+  const std::vector<Request> trace{{0, 1000, k1g, true}, {1, 10, k3g}, {2, 20, k4g}, {12, 20, k4g}};
+  RunOptions options{.patience = 100, .migration = Migration{}};
+  std::vector<std::pair<std::size_t, double>> placed;
+  const auto result = run(states, scores, trace, options, [&](const RunEvent& event) {
+    if (event.is == RunEvent::Is::placed) placed.emplace_back(event.request, event.time);
+  });
+  const std::vector<std::pair<std::size_t, double>> expected{{0, 0}, {1, 1}, {2, 11}, {3, 31}};
+  EXPECT_EQ(placed, expected) << "who came first is served first";
+  EXPECT_EQ(result.moves, 1);
+}
+
+TEST(OnlineRun, who_gave_up_does_not_wait) {
+  const auto states = states_of("a100-sxm4-40gb");
+  const Scores scores(states, Policy{Rule::first_fit});
+  const std::vector<Request> trace{{0, 1000, k7g}, {1, 1, k7g}, {100, 1, k7g}};
+  RunOptions options{.patience = 5, .samples = 50};
+  for (const auto& sample : run(states, scores, trace, options).samples)
+    EXPECT_EQ(sample.waiting, sample.time > 1 && sample.time <= 6 ? 1 : 0) << sample.time;
+}
+
 // Every single move, tried: is there one after which the request fits, and which is best?
 std::optional<double> best_room_by_hand(const OnlineFleet& fleet, std::size_t profile, const Movable& movable) {
   const auto& states = fleet.states();
