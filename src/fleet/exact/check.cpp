@@ -43,7 +43,7 @@ Result<void> check_want(const Fleet& fleet, const Want& want) {
       return wrong(fmt::format("{}: {} has no profile {}", name, board.id, server.profile));
     if (!std::isfinite(server.weight) || server.weight <= 0 ||
         want.amount / server.weight > static_cast<double>(kMostInstances))
-      return wrong(fmt::format("{}: expected at most {} instances, found {} by {} each", name, kMostInstances,
+      return wrong(fmt::format("{}: expected at most {} instances, found {:.6g} with {:.6g} each", name, kMostInstances,
                                want.amount, server.weight));
     if (!seen.insert({server.kind, server.profile}).second) return wrong(name + ": a profile is named twice");
   }

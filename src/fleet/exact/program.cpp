@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <tuple>
 
@@ -82,10 +83,16 @@ void Program::add_option_columns() {
   }
 }
 
-// Instances of a weight that a want needs, when it has no others.
-double Program::needed(int want, double weight) const {
-  return std::ceil((demand_.wants[at(want)].amount / weight) - 1e-9);
+// Where any instance is more than enough, the amount is one that the solver's tolerances do not lose.
+double Program::amount(int want) const {
+  constexpr double kFaint = 1e-3;
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto& server : demand_.wants[at(want)].servers) least = std::min(least, server.weight);
+  return std::max(demand_.wants[at(want)].amount, kFaint * least);
 }
+
+// Instances of a weight that a want needs, when it has no others.
+double Program::needed(int want, double weight) const { return std::ceil((amount(want) / weight) - 1e-9); }
 
 void Program::add_supply(std::vector<IntegerProgram::Row>& rows, Counts Option::* counts, double sign) const {
   for (const auto& bin : bins) {
@@ -117,7 +124,7 @@ void Program::add_service_rows() {
         want_rows[at(use.want)] = static_cast<int>(base.rows.size());
       } else {
         // Rates are scaled, so that the solver's tolerances mean the same for all; whole numbers stay whole.
-        const double amount = demand_.wants[at(use.want)].amount;
+        const double amount = this->amount(use.want);
         const double scale = use.weight == 1 && amount == std::floor(amount) ? 1 : 1000 / amount;
         service.column = base.add_column({0, 0, needed(use.want, use.weight), true});
         row.terms.push_back({service.column, -1});
@@ -138,7 +145,7 @@ void Program::add_service_rows() {
 double Program::row_unit(std::size_t w) const {
   for (const auto& service : services)
     if (service.want == static_cast<int>(w) && service.column < 0) return service.weight;  // the row counts instances
-  return demand_.wants[w].amount / base.rows[at(want_rows[w])].lower;
+  return amount(static_cast<int>(w)) / base.rows[at(want_rows[w])].lower;
 }
 
 double Program::price_of(std::size_t w, const LinearSolution& relaxed) const {

@@ -61,6 +61,7 @@ class Program {
   void join_kinds();
   void add_option_columns();
   void add_supply(std::vector<IntegerProgram::Row>& rows, Counts Option::* counts, double sign) const;
+  double amount(int want) const;
   double needed(int want, double weight) const;
   void add_service_rows();
   void add_created();

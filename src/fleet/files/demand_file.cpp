@@ -8,9 +8,9 @@
 
 #include "base/csv.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "base/yaml.h"
-#include "layout/profile_name.h"
+#include "fleet/exact/by_name.h"
+#include "fleet/schedule/yaml_words.h"
 
 namespace partita::fleet {
 
@@ -31,6 +31,13 @@ Result<double> as_positive(const YamlPlace& place, const YamlNode& node, double 
   const double value = TRY(as_number(place, node));
   if (!(value > 0) || value > most)
     return yaml_fail(place, node, fmt::format("expected a number above 0 and up to {:g}, found {}", most, node.text));
+  return value;
+}
+
+Result<double> as_between(const YamlPlace& place, const YamlNode& node, double least, double most) {
+  const double value = TRY(as_number(place, node));
+  if (!(value >= least) || value > most)
+    return yaml_fail(place, node, fmt::format("expected from {:.6g} to {:.6g}, found {}", least, most, node.text));
   return value;
 }
 
@@ -76,6 +83,13 @@ class Reader {
       return yaml_fail(root, node, "expected something under demand, services, jobs or leases, found nothing");
     if (node.find("batch") != nullptr && out.batch.jobs.empty())
       return yaml_fail(root.at("batch"), *node.find("batch"), "there are no jobs that it could be about");
+    if (node.find("points") != nullptr && out.services.empty())
+      return yaml_fail(root.at("points"), *node.find("points"), "there are no services that it could be about");
+    if (node.find("goal") != nullptr && !out.steady())
+      return yaml_fail(
+          root.at("goal"), *node.find("goal"),
+          "it is about demand and services, and there are none: jobs have one under batch, leases have the "
+          "least cost");
     if (!out.services.empty() && !out.points) out.points.emplace();
     return out;
   }
@@ -113,9 +127,7 @@ class Reader {
           compute != nullptr ? static_cast<int>(TRY(as_integer(place.at("compute"), *compute, 1, 64))) : 1;
       Bytes amount;
       if (memory != nullptr) {
-        auto parsed = parse_bytes(TRY(as_text(place.at("memory"), *memory)));
-        if (!parsed) return yaml_fail(place.at("memory"), *memory, parsed.error().message);
-        amount = *parsed;
+        amount = TRY(read_memory(place.at("memory"), *memory));
       }
       out.name = fmt::format("{}g{}", slices, memory != nullptr ? "." + memory->text : "");
       for (std::size_t k = 0; k < fleet_.kinds.size(); ++k)
@@ -125,7 +137,7 @@ class Reader {
       if (out.servers.empty())
         return yaml_fail(place, node, "no board of the fleet has a profile with so much: ask for less");
     }
-    if (const auto* name = node.find("name")) out.name = TRY(as_text(place.at("name"), *name));
+    if (const auto* name = node.find("name")) out.name = TRY(read_name(place.at("name"), *name));
     return out;
   }
 
@@ -147,20 +159,9 @@ class Reader {
   }
 
   Result<void> by_name(const YamlPlace& place, const YamlNode& node, const std::set<std::string>& only, Want& out) {
-    Error last;
-    for (std::size_t k = 0; k < fleet_.kinds.size(); ++k) {
-      const auto& board = *fleet_.kinds[k].board;
-      if (!only.empty() && !only.contains(board.id)) continue;
-      auto found = layout::find_profile(board, out.name);
-      if (found)
-        out.servers.push_back({static_cast<int>(k), found->profile, 1});
-      else
-        last = std::move(found.error());
-    }
-    if (out.servers.empty()) {
-      last.message = yaml_error(place, node, last.message).message;
-      return std::unexpected(std::move(last));
-    }
+    auto found = servers_by_name(fleet_, out.name, only);
+    if (!found) return std::unexpected(yaml_error_of(place, node, std::move(found.error())));
+    out.servers = std::move(*found);
     return {};
   }
 
@@ -176,7 +177,7 @@ class Reader {
       service.model = TRY(as_text(here.at("model"), *each.find("model")));
       service.rate_per_s = TRY(as_positive(here.at("rate_per_s"), *each.find("rate_per_s"), kMostRate));
       service.limit_ms = TRY(as_positive(here.at("limit_ms"), *each.find("limit_ms"), kMostRate));
-      service.name = each.find("name") != nullptr ? TRY(as_text(here.at("name"), *each.find("name"))) : service.model;
+      service.name = each.find("name") != nullptr ? TRY(read_name(here.at("name"), *each.find("name"))) : service.model;
       if (!names_.insert(service.name).second)
         return yaml_fail(here, each, quote(service.name) + " is there already: give it a name of its own");
       out.services.push_back(std::move(service));
@@ -196,17 +197,20 @@ class Reader {
         return yaml_fail(place.at("rule"), *rule, "expected queueing or saturated, found " + quote(text));
       out.rule.kind = text == "saturated" ? ServiceRule::Kind::saturated : ServiceRule::Kind::queueing;
     }
-    if (const auto* quantile = node.find("quantile")) {
-      out.rule.quantile = TRY(as_positive(place.at("quantile"), *quantile, 0.9999));
-      if (out.rule.quantile < 0.5)
-        return yaml_fail(place.at("quantile"), *quantile, "expected from 0.5 to 0.9999, found " + quantile->text);
-    }
+    if (const auto* quantile = node.find("quantile"))
+      out.rule.quantile = TRY(as_between(place.at("quantile"), *quantile, 0.5, 0.9999));
     if (const auto* each = node.find("variability"))
       out.rule.variability = TRY(as_positive(place.at("variability"), *each, 1000));
     if (const auto* each = node.find("time_margin"))
-      out.rule.time_margin = TRY(as_positive(place.at("time_margin"), *each, 1000));
+      out.rule.time_margin = TRY(as_between(place.at("time_margin"), *each, 1, 1000));
     if (const auto* each = node.find("without_suspect"))
       out.without_suspect = TRY(as_bool(place.at("without_suspect"), *each));
+    if (out.rule.kind == ServiceRule::Kind::saturated)
+      for (const auto* key : {"quantile", "variability", "time_margin"})
+        if (const auto* each = node.find(key))
+          return yaml_fail(place.at(key), *each, "only the rule queueing has it: leave it out, or change the rule");
+    if (const auto* each = node.find("without_suspect"); each != nullptr && out.table.empty())
+      return yaml_fail(place.at("without_suspect"), *each, "only a table has suspect rows: name one, or leave it out");
     return out;
   }
 

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 
 #include "base/text.h"
 #include "base/yaml.h"
-#include "layout/profile_name.h"
+#include "fleet/exact/by_name.h"
+#include "fleet/schedule/yaml_words.h"
 
 namespace partita::fleet {
 
@@ -18,6 +20,12 @@ constexpr YamlLimits kYaml{.max_bytes = 64u << 20, .max_nodes = 4'000'000, .max_
 constexpr std::int64_t kMostNodes = 1'000'000;
 constexpr std::int64_t kMostPerNode = 64;
 constexpr std::array<std::string_view, 2> kFileKeys{"version", "fleet"};
+
+// Plans are proven to within a millionth: steps far above that leave nothing open.
+bool sound_price(double price) {
+  const double steps = price * 10'000;
+  return price >= 0.01 && price <= 1e6 && std::abs(steps - std::round(steps)) < 1e-4;
+}
 
 class Reader {
  public:
@@ -83,7 +91,7 @@ class Reader {
     if (out.open && std::ranges::any_of(out.kinds, [&](int kind) { return kind != out.kinds.front(); }))
       return yaml_fail(place, node,
                        "open nodes have GPUs that are all alike: give the number of nodes, or split the group");
-    out.name = node.find("name") != nullptr ? TRY(as_text(place.at("name"), *node.find("name")))
+    out.name = node.find("name") != nullptr ? TRY(read_name(place.at("name"), *node.find("name")))
                                             : into_.fleet.kinds[static_cast<std::size_t>(out.kinds.front())].board->id;
     TRY_VOID(own_name(place, node, out.name));
     into_.groups.push_back(std::move(out));
@@ -103,8 +111,10 @@ class Reader {
     kind.name = kind.board->id;
     if (const auto* price = node.find("price")) {
       kind.price = TRY(as_number(place.at("price"), *price));
-      if (kind.price <= 0 || kind.price > 1e9)
-        return yaml_fail(place.at("price"), *price, "expected a price above 0 and up to 1e9, found " + price->text);
+      if (!sound_price(kind.price))
+        return yaml_fail(place.at("price"), *price,
+                         "expected a price above 0, from 0.01 to 1000000 with at most four decimals, found " +
+                             price->text + ": choose another unit");
     }
     if (const auto* holds = node.find("holds")) TRY_VOID(read_holds(place.at("holds"), *holds, kind));
     std::int64_t count = otherwise;
@@ -226,9 +236,9 @@ class Reader {
 
   static Result<int> profile_at(const YamlPlace& place, const YamlNode& node, const catalog::Board& board,
                                 const std::string& name) {
-    auto found = layout::find_profile(board, name);
+    const auto found = profile_by_name(board, name);
     if (!found) return yaml_fail(place, node, found.error().message);
-    return found->profile;
+    return *found;
   }
 
   // Kinds that are alike are one.

@@ -134,6 +134,18 @@ TEST(FleetFile, RefusesWithFileLineAndKey) {
   EXPECT_THAT(message(groups("  - {board: a30-24gb, nodes: 1}\n  - {board: a30-24gb, nodes: 2}\n")),
               HasSubstr("name of its own"));
   EXPECT_THAT(message(groups("  - {board: gb10, nodes: 1, holds: []}\n")), HasSubstr("accepted"));
+  EXPECT_THAT(message(groups("  - {board: a30-24gb, nodes: 1, name: \"\"}\n")), HasSubstr("expected a name"));
+  EXPECT_THAT(message(groups("  - {board: a30-24gb, nodes: 1, holds: [{profile: 1c.2g.12gb, start: 0}]}\n")),
+              HasSubstr("give 2g.12gb"));
+}
+
+// What is proven is proven to within a millionth: prices are far above that, as are their differences.
+TEST(FleetFile, RefusesPricesThatNoProofCouldTellApart) {
+  const auto accepted = [](const std::string& price) {
+    return read(groups("  - {board: a30-24gb, nodes: 1, price: " + price + "}\n")).has_value();
+  };
+  for (const auto* price : {"0.01", "0.0101", "2.4999", "3", "1000000", "123456.7891"}) EXPECT_TRUE(accepted(price));
+  for (const auto* price : {"1e-7", "0.0099", "0.33333", "1000001", "2.00001"}) EXPECT_FALSE(accepted(price));
 }
 
 TEST(DemandFile, ReadsCountsByNameAndBySize) {
@@ -149,6 +161,70 @@ TEST(DemandFile, ReadsCountsByNameAndBySize) {
   EXPECT_EQ(demand->demand.wants[0].servers.size(), 1U);
   EXPECT_EQ(demand->demand.wants[1].servers.size(), 2U);
   EXPECT_EQ(demand->demand.wants[1].name, "two");
+}
+
+// A 1g.5gb is less than the 1g.6gb that is asked for; where no board spells it so, it is what is meant.
+TEST(DemandFile, ANameIsForTheBoardsThatSpellItSo) {
+  const std::string a100 = "  - {board: a100-sxm4-40gb, nodes: 1}\n", a30 = "  - {board: a30-24gb, nodes: 1}\n";
+  for (const std::string what :
+       {"demand: [{profile: 1g.6gb, count: 1}]", "leases: [{profile: 1g.6gb, from_s: 0, for_s: 1}]",
+        "jobs: [{times_s: {1g.6gb: 9}}]"}) {
+    const auto kinds = [&](const std::string& fleet) {
+      const auto file = read(groups(fleet)).value().fleet;
+      const auto demand = read_demand("version: v1\n" + what + "\n", "d", file).value();
+      std::vector<std::string> out;
+      for (const auto& want : demand.demand.wants)
+        for (const auto& server : want.servers)
+          out.push_back(file.kinds.at(static_cast<std::size_t>(server.kind)).board->id);
+      for (const auto& lease : demand.leases)
+        for (const auto& server : lease.servers)
+          out.push_back(file.kinds.at(static_cast<std::size_t>(server.kind)).board->id);
+      for (const auto& job : demand.batch.jobs)
+        for (const auto& way : job.ways) out.push_back(file.kinds.at(static_cast<std::size_t>(way.kind)).board->id);
+      return out;
+    };
+    EXPECT_THAT(kinds(a100 + a30), ElementsAre("a30-24gb")) << what;
+    EXPECT_THAT(kinds(a100), ElementsAre("a100-sxm4-40gb")) << what;
+  }
+}
+
+TEST(DemandFile, RefusesWhatItWouldIgnore) {
+  const auto fleet = read(groups("  - {board: h100-sxm5-80gb, nodes: 1}\n"));
+  const auto message = [&](const std::string& text) {
+    const auto demand = read_demand("version: v1\n" + text + "\n", "d", fleet->fleet);
+    return demand ? "accepted" : demand.error().message;
+  };
+  const std::string count = "demand: [{profile: 1g.10gb, count: 1}]\n";
+  const std::string service = "services: [{model: resnet50, rate_per_s: 1, limit_ms: 99}]\npoints: ";
+  EXPECT_THAT(message("demand: [{profile: 1c.3g.40gb, count: 1}]"), HasSubstr("give 3g.40gb"));
+  EXPECT_THAT(message("leases: [{profile: 1c.3g.40gb, from_s: 0, for_s: 1}]"), HasSubstr("give 3g.40gb"));
+  EXPECT_THAT(message("jobs: [{times_s: {1c.3g.40gb: 1}}]"), HasSubstr("give 3g.40gb"));
+  EXPECT_THAT(message(count + "points: {rule: queueing}"), HasSubstr("points: there are no services"));
+  EXPECT_THAT(message("goal: touched\njobs: [{times_s: {1: 1}}]"), HasSubstr("goal: it is about demand and services"));
+  for (const std::string key : {"quantile: 0.9", "variability: 2", "time_margin: 2"})
+    EXPECT_THAT(message(service + "{table: t.csv, rule: saturated, " + key + "}"), HasSubstr("only the rule queueing"));
+  EXPECT_THAT(message(service + "{without_suspect: true}"), HasSubstr("only a table"));
+  EXPECT_THAT(message(service + "{time_margin: 0.5}"), HasSubstr("time_margin: expected from 1 to 1000, found 0.5"));
+  EXPECT_THAT(message("demand: [{memory: 0GiB, count: 1}]"), HasSubstr("more than nothing"));
+  EXPECT_THAT(message("jobs: [{times_s: {1: 1}, memory: 0GiB}]"), HasSubstr("more than nothing"));
+}
+
+TEST(DemandFile, NamesTellApart) {
+  const auto fleet = read(groups("  - {board: h100-sxm5-80gb, nodes: 1}\n"));
+  const auto message = [&](const std::string& text) {
+    const auto demand = read_demand("version: v1\n" + text + "\n", "d", fleet->fleet);
+    return demand ? "accepted" : demand.error().message;
+  };
+  for (const std::string what : {"demand: [{profile: 1g.10gb, count: 1, name: ", "jobs: [{times_s: {1: 1}, name: ",
+                                 "services: [{model: m, rate_per_s: 1, limit_ms: 9, name: ",
+                                 "leases: [{profile: 1g.10gb, from_s: 0, for_s: 1, name: "})
+    EXPECT_THAT(message(what + "\"\"}]"), HasSubstr("name: expected a name")) << what;
+  EXPECT_THAT(message("jobs: [{times_s: {1: 1}, name: a}, {times_s: {2: 1}, name: a}]"), HasSubstr("called \"a\""));
+  EXPECT_THAT(message("jobs: [{times_s: {1: 1}, name: a, count: 2}, {times_s: {2: 1}, name: a-2}]"),
+              HasSubstr("called \"a-2\""));
+  EXPECT_THAT(message("jobs: [{times_s: {1: 1}, name: job-2}, {times_s: {2: 1}}]"), HasSubstr("called \"job-2\""));
+  EXPECT_THAT(message("leases: [{profile: 1g.10gb, from_s: 0, for_s: 1}, {profile: 1g.10gb, from_s: 5, for_s: 1}]"),
+              HasSubstr("another lease is called \"1g.10gb\""));
 }
 
 TEST(DemandFile, RefusesContradictionsAndNonsense) {
@@ -201,6 +277,21 @@ TEST(Shortage, SaysTheCeilingOfAnOpenFleet) {
   const auto plan = solve(fleet, demand.demand);
   ASSERT_FALSE(plan);
   EXPECT_THAT(plan.error().message, HasSubstr("more than the 10000000 GPUs"));
+}
+
+// However little is asked for, one instance serves it.
+TEST(Solve, ServesTheFaintestRate) {
+  const auto fleet = read(groups("  - {board: a100-sxm4-40gb, nodes: open}\n  - {board: a30-24gb, nodes: 2}\n"))->fleet;
+  for (const double rate : {1e-12, 1e-9, 1e-6, 0.01, 1.0})
+    for (const bool two : {false, true}) {
+      Demand demand{{{"faint", rate, {{0, 0, 200}}}}, Goal::cost};
+      if (two) demand.wants[0].servers.push_back({1, 0, 3});
+      const auto plan = solve(fleet, demand);
+      ASSERT_TRUE(plan) << rate << ": " << plan.error().message;
+      EXPECT_TRUE(validate(fleet, demand, *plan)) << rate;
+      EXPECT_EQ(plan->levels.front().value, 1) << rate;
+      EXPECT_TRUE(plan->optimal()) << rate;
+    }
 }
 
 TEST(Solve, SaysThatTheClockEndedIt) {

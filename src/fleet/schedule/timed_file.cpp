@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <set>
 
 #include "base/csv.h"
 #include "base/text.h"
-#include "base/units.h"
-#include "layout/profile_name.h"
+#include "fleet/exact/by_name.h"
+#include "fleet/schedule/yaml_words.h"
 
 namespace partita::fleet {
 
@@ -47,21 +48,11 @@ std::optional<int> plain_profile(const catalog::Board& board, int slices, Bytes 
   return best;
 }
 
-// Kind and profile of each board that has the profile; `not_found` when none has.
 Result<std::vector<Server>> by_name(const YamlPlace& place, const YamlNode& node, const std::string& name,
                                     const Fleet& fleet) {
-  std::vector<Server> out;
-  Error last;
-  for (std::size_t k = 0; k < fleet.kinds.size(); ++k) {
-    auto found = layout::find_profile(*fleet.kinds[k].board, name);
-    if (found)
-      out.push_back({static_cast<int>(k), found->profile, 1});
-    else
-      last = std::move(found.error());
-  }
-  if (!out.empty()) return out;
-  last.message = yaml_error(place, node, last.message).message;
-  return std::unexpected(std::move(last));
+  auto found = servers_by_name(fleet, name);
+  if (!found) return std::unexpected(yaml_error_of(place, node, std::move(found.error())));
+  return found;
 }
 
 Result<std::vector<JobWay>> ways_of(const YamlPlace& place, const YamlNode& node, Bytes memory, const Fleet& fleet) {
@@ -98,7 +89,8 @@ Result<PredictedWork> work_of(const YamlPlace& place, const YamlNode& node) {
   return out;
 }
 
-Result<void> read_job(const YamlPlace& place, const YamlNode& node, const Fleet& fleet, BatchFile& into) {
+Result<void> read_job(const YamlPlace& place, const YamlNode& node, const Fleet& fleet, BatchFile& into,
+                      std::set<std::string>& names) {
   constexpr std::array<std::string_view, 10> optional{"name",     "times_s",  "count", "release_s", "priority",
                                                       "workload", "training", "batch", "samples",   "memory"};
   TRY_VOID(require_keys(place, node, {}, optional));
@@ -112,16 +104,12 @@ Result<void> read_job(const YamlPlace& place, const YamlNode& node, const Fleet&
     return yaml_fail(place.at("memory"), *node.find("memory"), "the memory of a workload is predicted: leave it out");
   Job job;
   job.name = workload != nullptr ? workload->text : fmt::format("job-{}", into.jobs.size() + 1);
-  if (const auto* each = node.find("name")) job.name = TRY(as_text(place.at("name"), *each));
+  if (const auto* each = node.find("name")) job.name = TRY(read_name(place.at("name"), *each));
   if (node.find("release_s") != nullptr) job.release_s = TRY(number_of(place, node, "release_s", 0, kMostSeconds));
   if (node.find("priority") != nullptr) job.priority = TRY(number_of(place, node, "priority", 1e-6, 1e6));
   if (times != nullptr) {
     Bytes memory;
-    if (const auto* each = node.find("memory")) {
-      auto parsed = parse_bytes(TRY(as_text(place.at("memory"), *each)));
-      if (!parsed) return yaml_fail(place.at("memory"), *each, parsed.error().message);
-      memory = *parsed;
-    }
+    if (const auto* each = node.find("memory")) memory = TRY(read_memory(place.at("memory"), *each));
     job.ways = TRY(ways_of(place.at("times_s"), *times, memory, fleet));
   }
   std::int64_t count = 1;
@@ -132,6 +120,8 @@ Result<void> read_job(const YamlPlace& place, const YamlNode& node, const Fleet&
   const std::string name = job.name;
   for (std::int64_t n = 1; n <= count; ++n) {
     if (count > 1) job.name = fmt::format("{}-{}", name, n);
+    if (!names.insert(job.name).second)
+      return yaml_fail(place, node, "another job is called " + quote(job.name) + ": give it a name of its own");
     if (workload != nullptr) {
       auto work = TRY(work_of(place, node));
       work.job = into.jobs.size();
@@ -183,7 +173,8 @@ Result<std::map<std::string, MeasuredTimes>> measured_times(std::string_view tex
 
 Result<void> read_jobs(const YamlPlace& place, const YamlNode& node, const Fleet& fleet, BatchFile& into) {
   const auto* list = TRY(as_sequence(place, node));
-  for (std::size_t i = 0; i < list->size(); ++i) TRY_VOID(read_job(place.at(i), (*list)[i], fleet, into));
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < list->size(); ++i) TRY_VOID(read_job(place.at(i), (*list)[i], fleet, into, names));
   if (into.jobs.empty()) return yaml_fail(place, node, "expected at least one job, found none");
   return {};
 }
@@ -208,6 +199,7 @@ Result<std::vector<TimedLease>> read_leases(const YamlPlace& place, const YamlNo
   constexpr std::array<std::string_view, 2> optional{"count", "name"};
   const auto* list = TRY(as_sequence(place, node));
   std::vector<TimedLease> out;
+  std::set<std::string> names;
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < list->size(); ++i) {
     const auto here = place.at(i);
@@ -219,7 +211,9 @@ Result<std::vector<TimedLease>> read_leases(const YamlPlace& place, const YamlNo
     lease.from_s = TRY(number_of(here, each, "from_s", 0, kLastSecond));
     lease.for_s = TRY(number_of(here, each, "for_s", 1e-3, kLastSecond));
     if (const auto* count = each.find("count")) lease.count = TRY(as_integer(here.at("count"), *count, 1, kMostLeases));
-    if (const auto* name = each.find("name")) lease.name = TRY(as_text(here.at("name"), *name));
+    if (const auto* name = each.find("name")) lease.name = TRY(read_name(here.at("name"), *name));
+    if (!names.insert(lease.name).second)
+      return yaml_fail(here, each, "another lease is called " + quote(lease.name) + ": give it a name of its own");
     sum += lease.count;
     if (sum > kMostLeases)
       return yaml_fail(here, each, fmt::format("expected at most {} leases in all, found more", kMostLeases));
