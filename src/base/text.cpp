@@ -107,6 +107,14 @@ std::string one_line(std::string_view text, std::size_t most) {
 
 std::string quote(std::string_view text) { return '"' + one_line(text, 60) + '"'; }
 
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:+@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) return std::string(text);
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
 std::string count_of(std::size_t n, std::string_view singular) {
   const char* plural = singular.ends_with('s') ? "es" : "s";
   return std::to_string(n) + " " + std::string(singular) + (n == 1 ? "" : plural);

@@ -27,6 +27,9 @@ std::string one_line(std::string_view text, std::size_t most = 200);
 // The same in double quotes, cut after 60 bytes.
 std::string quote(std::string_view text);
 
+// One word of a shell's command line: as it is where that is plain, else in single quotes.
+std::string shell_word(std::string_view text);
+
 // Line (1-based) of the first byte that is not UTF-8, or nullopt.
 std::optional<int> line_of_bad_utf8(std::string_view text);
 

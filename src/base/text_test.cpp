@@ -42,6 +42,13 @@ TEST(Units, MemoryIsReadWithItsUnit) {
     EXPECT_FALSE(parse_bytes(wrong)) << wrong;
 }
 
+TEST(TextTest, ShellWordsAreQuotedWhereTheyMustBe) {
+  EXPECT_EQ(shell_word("data/trace-1.csv"), "data/trace-1.csv");
+  EXPECT_EQ(shell_word("my trace.csv"), "'my trace.csv'");
+  EXPECT_EQ(shell_word("it's $HOME"), "'it'\\''s $HOME'");
+  EXPECT_EQ(shell_word(""), "''");
+}
+
 Result<int> half(int n) {
   if (n % 2 != 0) return fail(ErrorCode::invalid, "odd");
   return n / 2;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/duration.h"
 #include "base/text.h"
@@ -13,9 +14,17 @@ namespace {
 
 std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
 
+std::string percent(const std::optional<double>& share) { return share ? percent(*share) : "-"; }
+
 std::string seconds(double value) {
-  if (value < 1) return value > 0 ? "< 1s" : "0s";
-  return to_string(std::chrono::milliseconds(static_cast<std::int64_t>(value) * 1000));
+  constexpr double kShort = 9.95;
+  if (value <= 0) return "0s";
+  if (value < kShort) return value < 0.05 ? "< 0.1s" : fmt::format("{:.1f}s", value);
+  return to_string(std::chrono::milliseconds(std::llround(value) * 1000));
+}
+
+std::string load_in_words(double load) {
+  return fmt::format("they ask for {} of its memory slices until the last arrives", percent(load));
 }
 
 // The best value of a column stands out.
@@ -71,8 +80,8 @@ std::string draw_policies(const Look& look, const PolicyAnswer& answer) {
   std::string out = paint(
       look, Tone::strong,
       fmt::format("{} on {} {}", count_of(answer.trace.requests.size(), "request"), answer.gpus, answer.board->id));
-  out += fmt::format(", simulated; they ask for {:.0f} % of its memory slices until the last arrives\n",
-                     100 * offered_load(answer));
+  const auto load = offered_load(answer);
+  out += ", simulated; " + (load ? load_in_words(*load) : "all arrive at one moment") + '\n';
   if (answer.trace.without_gpu > 0)
     out += fmt::format("  {} without a GPU left out\n", count_of(answer.trace.without_gpu, "row"));
   if (answer.trace.split > 0)

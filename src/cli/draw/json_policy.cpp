@@ -9,6 +9,8 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
+Json known(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
 Json run_json(const PolicyAnswer& answer, const PolicyRun& run) {
   const auto sum = totals(answer, run);
   Json out{{"policy", run.name},
@@ -20,8 +22,8 @@ Json run_json(const PolicyAnswer& answer, const PolicyRun& run) {
            {"mean_wait_s", sum.mean_wait},
            {"p99_wait_s", sum.long_wait},
            {"moves", run.result.moves},
-           {"memory_slices_in_use", sum.used},
-           {"fragmentation", sum.fragmentation},
+           {"memory_slices_in_use", known(sum.used)},
+           {"fragmentation", known(sum.fragmentation)},
            {"profiles", Json::array()},
            {"samples", Json::array()}};
   for (std::size_t p = 0; p < run.result.profiles.size(); ++p) {
@@ -52,9 +54,9 @@ std::string to_json(const PolicyAnswer& answer) {
            {"requests", answer.trace.requests.size()},
            {"rows_without_gpu", answer.trace.without_gpu},
            {"rows_for_several_gpus", answer.trace.split},
-           {"offered_load", offered_load(answer)},
+           {"offered_load", known(offered_load(answer))},
            {"patience_s", answer.patience},
-           {"move_pause_s", answer.pause ? Json(*answer.pause) : Json(nullptr)},
+           {"move_pause_s", known(answer.pause)},
            {"runs", Json::array()}};
   for (const auto& run : answer.runs) out["runs"].push_back(run_json(answer, run));
   return out.dump(2) + "\n";

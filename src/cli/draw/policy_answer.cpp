@@ -39,19 +39,23 @@ PolicyTotals totals(const PolicyAnswer& answer, const PolicyRun& run) {
       out.long_wait = waits[static_cast<std::size_t>(at)];
     }
   }
+  const auto count = static_cast<double>(run.result.samples.size());
   for (const auto& sample : run.result.samples) {
-    out.used += sample.used / static_cast<double>(run.result.samples.size());
-    out.fragmentation += sample.fragmentation / static_cast<double>(run.result.samples.size());
+    out.used = out.used.value_or(0) + (sample.used / count);
+    out.fragmentation = out.fragmentation.value_or(0) + (sample.fragmentation / count);
   }
   return out;
 }
 
-double offered_load(const PolicyAnswer& answer) {
+std::optional<double> offered_load(const PolicyAnswer& answer) {
   const auto& requests = answer.trace.requests;
-  const double span = requests.back().arrival - requests.front().arrival;
+  const double last = requests.back().arrival;
+  const double span = last - requests.front().arrival;
+  if (span <= 0) return std::nullopt;
   double work = 0;
-  for (const auto& request : requests) work += request.duration * profile_of(answer, request.profile).memory_slices;
-  return span > 0 ? work / (span * answer.board->memory_slices * answer.gpus) : 0;
+  for (const auto& request : requests)
+    work += std::min(request.duration, last - request.arrival) * profile_of(answer, request.profile).memory_slices;
+  return work / (span * answer.board->memory_slices * answer.gpus);
 }
 
 }  // namespace partita::cli

@@ -35,12 +35,14 @@ struct PolicyTotals {
   double requests = 0, slices = 0;  // shares accepted
   double mean_wait = 0;             // seconds, over the accepted
   double long_wait = 0;             // 99th percentile, over the accepted
-  double used = 0;                  // share of memory slices in use, mean over time
-  double fragmentation = 0;         // mean over time
+  // Means over time until the last arrival; nullopt: all arrive at one moment.
+  std::optional<double> used;  // share of memory slices in use
+  std::optional<double> fragmentation;
 };
 PolicyTotals totals(const PolicyAnswer& answer, const PolicyRun& run);
-// Memory slices asked for, times their durations, over those that the GPUs have until the last arrival.
-double offered_load(const PolicyAnswer& answer);
+// Memory slices asked for, times their durations, over those that the GPUs have, both until the last arrival; nullopt:
+// all arrive at one moment.
+std::optional<double> offered_load(const PolicyAnswer& answer);
 const catalog::Profile& profile_of(const PolicyAnswer& answer, std::size_t profile);
 
 std::string draw_policies(const Look& look, const PolicyAnswer& answer);

@@ -19,6 +19,7 @@ using report::Value;
 constexpr double kPercent = 100;
 
 std::string percent(double share) { return fmt::format("{:.2f}", kPercent * share); }
+std::string percent(const std::optional<double>& share) { return share ? percent(*share) : "-"; }
 
 Figure accepted_by_profile(const PolicyAnswer& answer) {
   Figure out;
@@ -166,10 +167,15 @@ report::Report report_on_policies(const PolicyAnswer& answer) {
                              answer.board->product);
   out.answer = in_words(answer);
   report::Section served{"Served", {}, {}};
+  const auto load = offered_load(answer);
   served.paragraphs.push_back(
-      fmt::format("The trace asks for {:.0f} % of the memory slices until its last request arrives.",
-                  kPercent * offered_load(answer)));
+      load ? fmt::format("The trace asks for {} % of the memory slices until its last request arrives.", percent(*load))
+           : "All requests of the trace arrive at one moment.");
   served.parts = {totals_table(answer), accepted_by_profile(answer), profiles_table(answer)};
+  out.sections.push_back(std::move(served));
+  out.rests_on = rests_on(answer);
+  out.command = answer.command;
+  if (!load) return out;
   report::Section time{"Over time", {}, {}};
   time.parts.emplace_back(over_time(answer, "Memory slices in use", "in use (%)",
                                     [](const auto& sample) { return kPercent * sample.used; }));
@@ -178,9 +184,7 @@ report::Report report_on_policies(const PolicyAnswer& answer) {
   if (answer.patience > 0)
     time.parts.emplace_back(over_time(answer, "Requests that wait", "waiting (requests)",
                                       [](const auto& sample) { return static_cast<double>(sample.waiting); }));
-  out.sections = {std::move(served), std::move(time)};
-  out.rests_on = rests_on(answer);
-  out.command = answer.command;
+  out.sections.push_back(std::move(time));
   return out;
 }
 

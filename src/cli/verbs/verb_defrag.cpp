@@ -136,7 +136,7 @@ std::vector<std::string> commands(const std::string& partita, const DefragAnswer
   leases.erase(std::ranges::unique(leases).begin(), leases.end());
   std::vector<std::string> out;
   for (const auto& lease : leases) out.push_back(partita + " park " + lease);
-  out.push_back(fmt::format("{} apply -f {}", partita, answer.file.value_or("FILE")));
+  out.push_back(fmt::format("{} apply -f {}", partita, answer.file ? shell_word(*answer.file) : "FILE"));
   for (const auto& lease : leases) out.push_back(partita + " unpark " + lease);
   return out;
 }

@@ -75,9 +75,13 @@ Result<fleet::RunOptions> run_options(const Parsed& parsed, PolicyAnswer& answer
   fleet::RunOptions out;
   out.gpus = answer.gpus;
   out.patience = answer.patience;
-  out.samples = kSamples;
   out.from = answer.trace.requests.front().arrival;
-  if (!answer.pause) return out;
+  if (answer.trace.requests.back().arrival > out.from) out.samples = kSamples;
+  if (!answer.pause) {
+    if (parsed.flag("movable"))
+      return fail(ErrorCode::invalid, "option --movable says what may be moved: say with --migrate PAUSE that it is");
+    return out;
+  }
   auto any = parsed.flag("movable");
   for (auto& request : answer.trace.requests) {
     request.movable = request.movable || parsed.flag("movable");
@@ -114,9 +118,9 @@ Result<void> serve(const Parsed& parsed, PolicyAnswer& answer) {
 }
 
 std::string command_of(const Parsed& parsed) {
-  std::string out = "partita policy simulate " + parsed.text("TRACE").value_or("");
+  std::string out = "partita policy simulate " + shell_word(parsed.text("TRACE").value_or("-"));
   for (const auto* option : {"board", "gpus", "columns", "policy", "wait", "migrate"})
-    for (const auto& value : parsed.all(option)) out += fmt::format(" --{} {}", option, value);
+    for (const auto& value : parsed.all(option)) out += fmt::format(" --{} {}", option, shell_word(value));
   return parsed.flag("movable") ? out + " --movable" : out;
 }
 
@@ -227,10 +231,10 @@ Result<fleet::TuneCases> cases_of(const Parsed& parsed, const catalog::Board& bo
 
 std::string tune_command(const Parsed& parsed) {
   std::string out = "partita policy tune";
-  if (const auto trace = parsed.text("TRACE")) out += " " + *trace;
+  if (const auto trace = parsed.text("TRACE")) out += " " + shell_word(*trace);
   for (const auto* option :
        {"board", "gpus", "columns", "wait", "mix", "load", "start", "generations", "requests", "seed"})
-    for (const auto& value : parsed.all(option)) out += fmt::format(" --{} {}", option, value);
+    for (const auto& value : parsed.all(option)) out += fmt::format(" --{} {}", option, shell_word(value));
   return out;
 }
 
@@ -240,8 +244,10 @@ Result<fleet::TuneOptions> tune_options(const Parsed& parsed, const fleet::Featu
   out.requests =
       static_cast<std::size_t>(TRY(parsed.number("requests", 100, 1'000'000)).value_or(static_cast<int>(out.requests)));
   out.seed = static_cast<std::uint64_t>(TRY(parsed.number("seed", 0, 2'147'483'647)).value_or(1));
-  if (const auto file = parsed.text("start")) {
-    out.start = TRY(weights_in(*file, features));
+  const auto start = parsed.text("start");
+  if (start == "plain") return out;
+  if (start) {
+    out.start = TRY(weights_in(*start, features));
   } else if (auto shipped = fleet::shipped_weights(features)) {
     out.start = *std::move(shipped);
   }

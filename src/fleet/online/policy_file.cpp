@@ -14,6 +14,7 @@ namespace partita::fleet {
 
 namespace {
 
+constexpr std::size_t kMostSource = 100'000;
 constexpr YamlLimits kLimits{.max_bytes = 1u << 20, .max_nodes = 10'000, .max_depth = 4};
 
 Result<YamlDocument> parsed(std::string_view text, const std::string& file) {
@@ -63,7 +64,7 @@ Result<Potential> read_weights(std::string_view text, const std::string& file, c
 
 std::string write_weights(const Features& features, const Potential& potential, const std::string& source) {
   std::string out = "version: v1\nsource: \"";
-  for (const char c : one_line(source, 1000)) {
+  for (const char c : one_line(source, kMostSource)) {
     if (c == '"' || c == '\\') out += '\\';
     out += c;
   }

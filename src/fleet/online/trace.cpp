@@ -201,6 +201,8 @@ Result<TraceColumns> parse_trace_columns(std::string_view text) {
     auto read = column_of(std::string_view(part).substr(equals + 1));
     if (!read) return std::unexpected(in_context(fmt::format("columns: {}", word), read.error()));
     column = *std::move(read);
+    if (column.divisor != 1 && (word == "profile" || word == "movable"))
+      return fail(ErrorCode::invalid, fmt::format("columns: {} is no number that could be divided", word));
   }
   TRY_VOID(check(out));
   return out;
