@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "deliver/bpf_filter.h"
 #include "deliver/cgroup.h"
+#include "deliver/delegation.h"
 #include "deliver/device_rules.h"
 #include "deliver/group_signal.h"
 #include "deliver/hierarchies.h"
@@ -79,7 +80,18 @@ struct Confinement::Impl {
   std::set<pid_t> processes(const std::string& name) const {
     std::set<pid_t> pids;
     for (const fs::path& root : roots()) collect_processes(root / prefix / name, pids);
+    pids.erase(::getpid());
     return pids;
+  }
+
+  // Where this process is in the group itself: it would be frozen or ended before it is done.
+  Result<void> leave(const std::string& name) const {
+    for (const fs::path& root : roots()) {
+      std::set<pid_t> here;
+      collect_processes(root / prefix / name, here);
+      if (here.contains(::getpid())) TRY_VOID(move_out(root, prefix));
+    }
+    return {};
   }
 
   SignalledGroup signalled(const std::string& name) const {
@@ -105,6 +117,7 @@ struct Confinement::Impl {
   }
 
   Result<void> remove(const std::string& name) const {
+    TRY_VOID(leave(name));
     for (const fs::path& root : roots()) {
       TRY_VOID(remove_group(root / prefix / name));
       ::rmdir((root / prefix).c_str());  // stays while it has other leases
@@ -174,6 +187,7 @@ Result<std::vector<pid_t>> Confinement::processes(std::string_view lease) const 
 Result<void> Confinement::signal(std::string_view lease, int signal) {
   const std::string name = TRY(group_name(lease));
   if (::access((impl_->filter_root / impl_->prefix / name).c_str(), F_OK) != 0) return {};
+  TRY_VOID(impl_->leave(name));
   return signal_all(impl_->signalled(name), signal);
 }
 

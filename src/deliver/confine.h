@@ -59,9 +59,11 @@ class Confinement {
   // `unavailable`, and says so; then a new group is gone again.
   Result<void> prepare(std::string_view lease, const Filter& filter, const Limits& limits);
   Result<void> add(std::string_view lease, pid_t pid);
-  // All processes in it, children, setsid and re-exec included. Empty when there is no such group.
+  // All processes in it, children, setsid and re-exec included; this one is not told. Empty when there is no such
+  // group.
   Result<std::vector<pid_t>> processes(std::string_view lease) const;
-  // To all of them at one moment, those being forked included (SIGKILL by the kernel, else the group is frozen).
+  // To all of them at one moment, those being forked included (SIGKILL by the kernel, else the group is frozen). This
+  // process leaves the group before, if it is in it, and so it does when the group is dissolved.
   Result<void> signal(std::string_view lease, int signal);
   // `busy`, naming them, while processes remain. No such group: nothing to do.
   Result<void> dissolve(std::string_view lease);

@@ -283,6 +283,32 @@ TEST_P(Confine, DissolvedOnlyWhenEmptyAndNamesWhoIsThere) {
   EXPECT_TRUE(confinement_->signal("a", SIGKILL));
 }
 
+// A command that ends the lease which it was started in: frozen or ended with it, it would not finish.
+TEST_P(Confine, WhoEndsTheLeaseThatItIsInEndsItAndGoesOn) {
+  for (const int signal : {SIGTERM, SIGKILL}) {
+    prepare("a");
+    TestProcess other([] {
+      for (;;) ::pause();
+      return 0;
+    });
+    TestProcess ender([&] {
+      auto own = Confinement::open(prefix_, "/sys/fs/cgroup", GetParam());
+      if (!own) return 1;
+      if (own->processes("a").value() != std::vector<pid_t>{other.pid()}) return 2;
+      if (!own->signal("a", signal)) return 3;
+      for (int attempt = 0; attempt < 5000 && !own->dissolve("a"); ++attempt) ::usleep(1000);
+      return own->leases().empty() ? 0 : 4;
+    });
+    for (const TestProcess* process : {&other, &ender}) ASSERT_TRUE(confinement_->add("a", process->pid()));
+    other.go();
+    ender.go();
+    std::jthread reaper([&] { EXPECT_EQ(other.wait(), -signal); });
+    const int ended = ender.wait();
+    EXPECT_EQ(ended, 0);
+    if (ended != 0) ::kill(other.pid(), SIGKILL);
+  }
+}
+
 TEST_P(Confine, NothingIsLeftWhenTheLastLeaseEnds) {
   prepare("a", kGpu0Instance7, {});
   prepare("b", kGpu0Instance7, {});

@@ -16,15 +16,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
+Result<void> enter_own(const fs::path& root, const std::string& prefix) {
+  const std::string name = prefix + "-daemon";
+  TRY_VOID(make_group(root, name, "main"));
+  const fs::path file = root / name / "main" / "cgroup.procs";
+  if (const int error = write_control(file, "0"); error != 0) return std::unexpected(control_error(file, "0", error));
+  return {};
+}
+
 // A v2 group gives controllers to the groups inside it only when it holds no process itself. Where this process is the
 // one in the way (a service with a delegated group, a container), it moves into a group beside the leases.
 bool step_aside(const fs::path& root, const std::string& prefix) {
   std::set<pid_t> here;
   for (const std::string& line : split(read_control(root / "cgroup.procs"), '\n'))
     if (!line.empty()) here.insert(std::atoi(line.c_str()));
-  if (here != std::set<pid_t>{::getpid()}) return false;
-  const std::string name = prefix + "-daemon";
-  return make_group(root, name, "main") && write_control(root / name / "main" / "cgroup.procs", "0") == 0;
+  return here == std::set<pid_t>{::getpid()} && enter_own(root, prefix);
 }
 
 Result<void> enable_in(const fs::path& group, std::string_view controller) {
@@ -45,6 +51,10 @@ Result<void> enable_controller(const fs::path& root, const std::string& prefix, 
     TRY_VOID(enable_in(root, controller));
   }
   return enable_in(root / prefix, controller);
+}
+
+Result<void> move_out(const fs::path& root, const std::string& prefix) {
+  return write_control(root / "cgroup.procs", "0") == 0 ? Result<void>{} : enter_own(root, prefix);
 }
 
 }  // namespace partita::deliver

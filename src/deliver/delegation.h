@@ -1,4 +1,5 @@
-// Controllers of cgroup v2 reach a group only when each group above it gives them on. Internal to deliver/.
+// Controllers of cgroup v2 reach a group only when each group above it gives them on, and such a group holds no process
+// itself. Internal to deliver/.
 #pragma once
 
 #include <filesystem>
@@ -14,5 +15,8 @@ namespace partita::deliver {
 // ROOT/PREFIX-daemon/main.
 Result<void> enable_controller(const std::filesystem::path& root, const std::string& prefix,
                                std::string_view controller);
+
+// This process goes to the top of the hierarchy, or, where that gives controllers on, to ROOT/PREFIX-daemon/main.
+Result<void> move_out(const std::filesystem::path& root, const std::string& prefix);
 
 }  // namespace partita::deliver

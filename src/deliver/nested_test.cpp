@@ -131,6 +131,20 @@ TEST_F(InAService, TheDaemonMakesRoomForControllers) {
   EXPECT_EQ(trim(read_control(service_ / "leases/lease-a/cgroup.controllers")), controller);
 }
 
+// No process may be in a group that gives controllers on, so who ends its own lease goes beside it.
+TEST_F(InAService, WhoEndsItsOwnLeaseGoesBesideIt) {
+  const std::string controller = delegate_a_controller();
+  if (controller.empty()) GTEST_SKIP() << "cgroup v2 has no controller on this machine";
+  auto confinement = Confinement::open("leases", service_);
+  ASSERT_TRUE(confinement) << confinement.error().message;
+  ASSERT_TRUE(confinement->prepare("a", Filter{{kCapsMajor}, {}}, {}));
+  ASSERT_TRUE(enable_controller(service_, "leases", controller));
+  TestProcess ender([&] { return confinement->signal("a", SIGTERM) && confinement->dissolve("a") ? 0 : 1; });
+  ASSERT_TRUE(confinement->add("a", ender.pid()));
+  EXPECT_EQ(ender.run(), 0);
+  EXPECT_TRUE(confinement->leases().empty());
+}
+
 TEST_F(InAService, OthersInTheDaemonsGroupAreInTheWay) {
   const std::string controller = delegate_a_controller();
   if (controller.empty()) GTEST_SKIP() << "cgroup v2 has no controller on this machine";

@@ -1,6 +1,7 @@
 // Expiry, holders that are gone, and how a lease ends.
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -74,10 +75,10 @@ bool Keeper::settle_expiry(LeaseRecord& record, bool tick) {
   return false;
 }
 
-// What runs on it: processes of its control group, and those that the driver lists.
+// What runs on it: processes of its control group, and those that the driver lists; not the command that asks.
 Result<std::vector<std::string>> Keeper::running(const LeaseRecord& record) {
   std::vector<std::string> running;
-  std::vector<pid_t> seen;
+  std::vector<pid_t> seen = {::getpid()};
   for (const pid_t pid : TRY(handover_.processes(record.lease.name))) {
     running.push_back(fmt::format("pid {} ({})", pid, process_name(pid)));
     seen.push_back(pid);

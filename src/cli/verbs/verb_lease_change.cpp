@@ -1,6 +1,9 @@
 // release, renew, resize, park and unpark.
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <optional>
+
 #include "api/json.h"
 #include "base/text.h"
 #include "cli/draw/draw_lease.h"
@@ -47,6 +50,8 @@ std::string released_words(const api::Lease& lease) {
 
 Result<api::Lease> release_one(const Parsed& parsed, Session& session, const std::string& name) {
   constexpr std::chrono::seconds kBeyondGrace{5};
+  std::optional<StopSignals> held;  // in the lease's own program the release ends this process, too: it answers before
+  if (const char* own = std::getenv("PARTITA_LEASE"); own && own == name) held.emplace();
   auto change = change_of(parsed, session, name);
   if (const auto grace = TRY(duration_option(parsed, "grace", std::chrono::milliseconds(0)))) change.grace = *grace;
   auto lease = with_nearest(session, name, session.node->release(change));
