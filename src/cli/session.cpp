@@ -1,9 +1,11 @@
 #include "cli/session.h"
 
+#include <fmt/format.h>
 #include <grp.h>
 #include <pwd.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 
 #include "base/process.h"
@@ -77,6 +79,14 @@ Error with_roots_node(Error error, const std::string& name) {
   return error;
 }
 
+// The control groups' parent. A machine has one tree of them, but may have nodes of one name in several folders: each
+// takes what is in its own for its leases.
+std::string groups_of_node(const emulator::EmulatedNode& emulated) {
+  std::uint32_t hash = 2166136261U;  // FNV-1a
+  for (const char c : emulated.folder.string()) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  return fmt::format("partita-{}-{:08x}", emulated.name, hash);
+}
+
 Result<NodePlace> emulated_place(catalog::Catalog& catalog, const std::string& argument) {
   auto started = emulator::start(catalog, argument);
   if (!started) return std::unexpected(with_roots_node(std::move(started).error(), argument));
@@ -92,7 +102,7 @@ Result<NodePlace> emulated_place(catalog::Catalog& catalog, const std::string& a
   options.reset_command = {TRY(own_program()).string(), "emulate", "reset", emulated.name, "--gpu={bus-id}"};
   options.policy_file = emulated.folder / "policy.yaml";
   options.cdi_folder = emulated.folder / "cdi";
-  if (geteuid() == 0) options.confinement_prefix = "partita-" + emulated.name;
+  if (geteuid() == 0) options.confinement_prefix = groups_of_node(emulated);
   options.register_process = [name = emulated.name](std::string_view device, pid_t pid) {
     return emulator::hold(name, device, pid, kHeldMemory);
   };

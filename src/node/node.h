@@ -35,7 +35,7 @@ struct Options {
   // Leases. The policy is read anew when the file changes hands (reload()); absent: no limits.
   std::filesystem::path policy_file;
   std::filesystem::path cdi_folder;  // "": no CDI files. /var/run/cdi, or beside an emulated node
-  std::string confinement_prefix;    // the control groups' parent: "partita", "partita-lab"; "": no confinement
+  std::string confinement_prefix;    // the control groups' parent, this node's alone: "partita"; "": no confinement
   // Emulated nodes: tells the emulated driver that a process uses a device (a UUID), as the kernel tells the real one.
   std::function<Result<void>(std::string_view device, pid_t pid)> register_process;
   // For crash tests only: called after each driver call that changes something and after each database write.
