@@ -39,6 +39,7 @@ struct Constraints {
   std::optional<std::string> same_gpu;     // UUID of the lease named by same_gpu_as
   std::vector<Occupant> occupants;         // may be left out: a refusal then tells no expiries
   std::optional<Size> most;                // nothing larger: the quota
+  bool cuts_last = false;                  // an idle instance serves before any cut, on a free GPU, too
 };
 
 // One GPU instance (or whole GPU) for one lease.

@@ -67,6 +67,17 @@ TEST(Choose, EmptyRoomOfAGpuInUseComesBeforeAnIdleOneOnAFreeGpu) {
   EXPECT_FALSE(chosen(state, profile("1g.10gb")).plan.changes());
 }
 
+TEST(Choose, AnIdleOneOnAFreeGpuServesWhereCutsComeLast) {
+  const auto state =
+      node({TestGpu(kBoard, 0).with(k1g, 0).with(k1g, 3), TestGpu(kBoard, 1).with(k3g, 0, State::leased, "a")});
+  Constraints constraints;
+  constraints.cuts_last = true;
+  const auto choice = chosen(state, profile("1g.10gb"), constraints);
+  EXPECT_EQ(choice.gpu, "GPU-0");
+  EXPECT_FALSE(choice.plan.changes());
+  EXPECT_EQ(chosen(state, profile("2g.20gb"), constraints).gpu, "GPU-1");
+}
+
 TEST(Choose, WhatIdlesHereAndThereDoesNotSpreadLeases) {
   std::vector<Gpu> gpus;
   for (int g = 0; g < 5; ++g) gpus.push_back(TestGpu(kBoard, g).with(k1g, g).with(k1g, 6));

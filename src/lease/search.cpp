@@ -54,7 +54,11 @@ class Searcher {
  public:
   Searcher(const layout::NodeState& state, const api::Requirement& requirement, const Constraints& constraints,
            const Shapes& shapes, Geometries& geometries)
-      : state_(state), requirement_(requirement), geometries_(geometries), shapes_(shapes) {
+      : state_(state),
+        requirement_(requirement),
+        geometries_(geometries),
+        shapes_(shapes),
+        cuts_last_(constraints.cuts_last) {
     for (std::size_t g = 0; g < state.gpus.size(); ++g)
       usable_.push_back(shapes.eligible[g] && usable(state.gpus[g], requirement, constraints));
   }
@@ -63,7 +67,7 @@ class Searcher {
     if (requirement_.whole_gpu) return whole_gpu();
     for (const Tier& tier : shapes_.tiers) {
       auto waiting = idle(tier);
-      if (waiting && in_use(waiting->gpu)) return waiting;
+      if (waiting && (cuts_last_ || in_use(waiting->gpu))) return waiting;
       const auto cut = best_cut(tier);
       if (waiting && !(cut && loses_nothing(*cut) && in_use(state_.gpus[cut->gpu].uuid))) return waiting;
       if (cut) return TRY(written(*cut));
@@ -266,6 +270,7 @@ class Searcher {
   const api::Requirement& requirement_;
   Geometries& geometries_;
   const Shapes& shapes_;
+  bool cuts_last_;
   std::vector<bool> usable_;
   std::map<std::pair<const catalog::Board*, std::vector<Placed>>, int> open_;
   std::map<std::pair<const catalog::Board*, std::vector<Placed>>, double> worth_;

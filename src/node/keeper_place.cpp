@@ -88,6 +88,10 @@ Result<lease::Constraints> Keeper::constraints_of(const LeaseRecord& record) {
   const api::Requirement& wanted = record.lease.requirement;
   constraints.most = most_of(record);
   for (const auto& [gpu, error] : unfinished_) constraints.closed_gpus.push_back(gpu);
+  // What was parked comes back where its place was made ready, so that room made meanwhile stays.
+  const auto change = pending_.find(record.bundle);
+  constraints.cuts_last =
+      change != pending_.end() && change->second.before && change->second.before->lease.state == State::parked;
   if (record.told && !pending_.contains(record.bundle))
     for (std::string& gpu : resting()) constraints.closed_gpus.push_back(std::move(gpu));
   const auto beside = [&](const LeaseRecord& other) {
