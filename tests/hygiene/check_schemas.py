@@ -15,6 +15,7 @@ except ImportError:
 # schema -> its files in data/
 FILES = {
     "board": "boards/*.yaml",
+    "board_readings": "board_readings.yaml",
     "driver_names": "driver_names.yaml",
     "driver_rules": "driver_rules.yaml",
     "index": "boards/index.yaml",

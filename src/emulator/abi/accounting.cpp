@@ -1,31 +1,20 @@
-// Accounting of the processes that hold a GPU, while its accounting mode is on. What ended is forgotten.
+// Accounting of the processes that hold a GPU, or have held it, while its accounting mode is on.
 #include <algorithm>
 #include <vector>
 
 #include "emulator/abi/processes.h"
 #include "emulator/abi/state_words.h"
+#include "emulator/engine/behaviour.h"
 
 using namespace partita::emulator::abi;
 using namespace partita::emulator;
 
 namespace {
 
-constexpr unsigned kAccountedProcesses = 4000;  // as the driver's buffer
+constexpr unsigned kAccountedProcesses = kAccountRing - 1;
 
 bool is_on(const Target& target) {
   return !target.mig_is_on() && target.engine.settings(target.handle.gpu).accounting != 0;
-}
-
-// Runs put(holder, readings) for the process; NOT_FOUND when it does not hold the GPU or is not accounted.
-template <class Put>
-Return of_process(const Target& target, unsigned pid, Put put) {
-  if (!is_on(target)) return kNotFound;
-  for (const HolderRecord& holder : live_holders(target)) {
-    if (static_cast<unsigned>(holder.pid) != pid) continue;
-    put(holder, target.engine.readings(target.handle.gpu));
-    return kSuccess;
-  }
-  return kNotFound;
 }
 
 template <class Stats>
@@ -38,13 +27,48 @@ void fill(Stats& stats, const HolderRecord& holder, const GpuReadings& now) {
   stats.isRunning = 1;
 }
 
+template <class Stats>
+void fill(Stats& stats, const EndedProcess& process) {
+  stats.gpuUtilization = percent(process.load);
+  stats.memoryUtilization = percent(kMemoryPerSm * process.load);
+  stats.maxMemoryUsage = process.memory_bytes;
+  stats.time = static_cast<unsigned long long>((process.until - process.since).count());
+  stats.startTime = static_cast<unsigned long long>(microseconds(process.since));
+  stats.isRunning = 0;
+}
+
+// Fills `stats` for the process, a running one before one that has ended, the last of its number; NOT_FOUND when there
+// is none or accounting is off.
+template <class Stats>
+Return fill_for(const Target& target, unsigned pid, Stats& stats) {
+  if (!is_on(target)) return kNotFound;
+  for (const HolderRecord& holder : live_holders(target)) {
+    if (static_cast<unsigned>(holder.pid) != pid) continue;
+    fill(stats, holder, target.engine.readings(target.handle.gpu));
+    return kSuccess;
+  }
+  bool found = false;
+  for (const EndedProcess& process : target.engine.ended_processes(target.handle.gpu)) {
+    if (static_cast<unsigned>(process.pid) != pid) continue;
+    fill(stats, process);
+    found = true;
+  }
+  return found ? kSuccess : kNotFound;
+}
+
 }  // namespace
 
 NVML_EXPORT nvmlDeviceGetAccountingPids(nvmlDevice_t device, unsigned* count, unsigned* pids) {
   return on_gpu(__func__, device, [&](const Target& target) {
     std::vector<unsigned> found;
+    const auto add = [&](pid_t pid) {
+      if (std::ranges::find(found, static_cast<unsigned>(pid)) == found.end()) {
+        found.push_back(static_cast<unsigned>(pid));
+      }
+    };
     if (is_on(target)) {
-      for (const HolderRecord& holder : live_holders(target)) found.push_back(static_cast<unsigned>(holder.pid));
+      for (const EndedProcess& process : target.engine.ended_processes(target.handle.gpu)) add(process.pid);
+      for (const HolderRecord& holder : live_holders(target)) add(holder.pid);
     }
     return give_rows(found, count, pids);
   });
@@ -53,10 +77,10 @@ NVML_EXPORT nvmlDeviceGetAccountingPids(nvmlDevice_t device, unsigned* count, un
 NVML_EXPORT nvmlDeviceGetAccountingStats(nvmlDevice_t device, unsigned pid, nvmlAccountingStats_t* stats) {
   return on_gpu(__func__, device, [&](const Target& target) -> Return {
     if (stats == nullptr) return kInvalidArgument;
-    return of_process(target, pid, [&](const HolderRecord& holder, const GpuReadings& now) {
-      *stats = {};
-      fill(*stats, holder, now);
-    });
+    nvmlAccountingStats_t found{};
+    const Return answer = fill_for(target, pid, found);
+    if (answer == kSuccess) *stats = found;
+    return answer;
   });
 }
 
@@ -64,12 +88,12 @@ NVML_EXPORT nvmlDeviceGetAccountingStats(nvmlDevice_t device, unsigned pid, nvml
 NVML_EXPORT nvmlDeviceGetAccountingStats_v2(nvmlDevice_t device, nvmlAccountingStats_v2_t* stats) {
   return on_gpu(__func__, device, [&](const Target& target) -> Return {
     if (stats == nullptr) return kInvalidArgument;
-    return of_process(target, stats->pid, [&](const HolderRecord& holder, const GpuReadings& now) {
-      fill(*stats, holder, now);
-      stats->sampleCount = 1;
-      stats->sumGpuUtil = stats->gpuUtilization;
-      stats->sumFbUtil = stats->memoryUtilization;
-    });
+    const Return answer = fill_for(target, stats->pid, *stats);
+    if (answer != kSuccess) return answer;
+    stats->sampleCount = 1;
+    stats->sumGpuUtil = stats->gpuUtilization;
+    stats->sumFbUtil = stats->memoryUtilization;
+    return kSuccess;
   });
 }
 
@@ -78,7 +102,6 @@ NVML_EXPORT nvmlDeviceGetAccountingBufferSize(nvmlDevice_t device, unsigned* siz
 }
 
 NVML_EXPORT nvmlDeviceClearAccountingPids(nvmlDevice_t device) {
-  return on_gpu(__func__, device, [&](const Target& target) {
-    return target.engine.change_settings(target.handle.gpu, [](SettingsRecord&) { return kSuccess; });
-  });
+  return on_gpu(__func__, device,
+                [&](const Target& target) { return target.engine.clear_ended_processes(target.handle.gpu); });
 }

@@ -56,7 +56,7 @@ extern "C" __attribute__((visibility("default"))) const char* nvmlErrorString(in
     case 25:
       return "Version mismatch between requested argument and supported";
     case 26:
-      return "Deprecated";
+      return "Requested functionality has been deprecated";
     case 27:
       return "System is not ready for the request";
     case 28:

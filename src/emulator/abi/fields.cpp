@@ -94,16 +94,15 @@ Return margin_field(const GpuSpec& gpu, nvmlFieldValue_t& to, unsigned degrees) 
 }
 
 Return power_field(const Target& target, const GpuReadings& now, nvmlFieldValue_t& to) {
-  const unsigned most = board_power_mw(target.spec);
   switch (to.fieldId) {
     case NVML_FI_DEV_POWER_AVERAGE:
     case NVML_FI_DEV_POWER_INSTANT:
       return put(to, now.power_mw);
     case NVML_FI_DEV_POWER_MIN_LIMIT:
-      return put(to, most / 2);
+      return put(to, least_power_mw(target.spec));
     case NVML_FI_DEV_POWER_MAX_LIMIT:
     case NVML_FI_DEV_POWER_DEFAULT_LIMIT:
-      return put(to, most);
+      return put(to, board_power_mw(target.spec));
     case NVML_FI_DEV_POWER_CURRENT_LIMIT:
     case NVML_FI_DEV_POWER_REQUESTED_LIMIT:
       return put(to, now.power_limit_mw);

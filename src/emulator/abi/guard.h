@@ -6,6 +6,7 @@
 // on a MIG device (readings of the whole board, PCI, minor, serial) answers NOT_SUPPORTED there.
 #pragma once
 
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <string_view>
@@ -26,6 +27,7 @@ struct Target {
 
   bool is_mig() const { return handle.kind == HandleKind::mig_device; }
   bool mig_is_on() const { return summary.mig_current != 0; }  // of the GPU
+  int driver_branch() const { return std::atoi(engine.spec().driver_version.c_str()); }
 };
 // The instances behind a MIG device or instance handle; `compute` is null for a GPU instance handle.
 struct Instances {

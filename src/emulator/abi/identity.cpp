@@ -1,6 +1,5 @@
 // What a device is: names, numbers, architecture, firmware.
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 
 #include "emulator/abi/guard.h"
@@ -43,6 +42,16 @@ bool is_superchip(const GpuSpec& gpu) {
   return std::ranges::any_of(kNames, [&](const char* name) { return gpu.product.find(name) != std::string::npos; });
 }
 
+// What a board carries; NOT_SUPPORTED where it is not known.
+Return firmware_text(const char* function, const void* device, char* to, unsigned length,
+                     std::string FirmwareSpec::* which) noexcept {
+  return on_gpu(function, device, [&](const Target& target) -> Return {
+    const std::string& text = target.spec.firmware.*which;
+    if (to == nullptr) return kInvalidArgument;
+    return text.empty() ? Return{kNotSupported} : copy_text(text, to, length);
+  });
+}
+
 }  // namespace
 
 NVML_EXPORT nvmlDeviceGetName(nvmlDevice_t device, char* name, unsigned length) {
@@ -62,7 +71,7 @@ NVML_EXPORT nvmlDeviceGetUUID(nvmlDevice_t device, char* uuid, unsigned length) 
     if (!target.is_mig()) return copy_text(target.spec.uuid, uuid, length);
     Instances found;
     if (!find_instances(target.engine, target.handle, found)) return kNotFound;
-    if (std::atoi(target.engine.spec().driver_version.c_str()) < kNewMigNames) {
+    if (target.driver_branch() < kNewMigNames) {
       return copy_text("MIG-" + target.spec.uuid + '/' + std::to_string(found.gpu_instance->id) + '/' +
                            std::to_string(found.compute->id),
                        uuid, length);
@@ -130,12 +139,39 @@ NVML_EXPORT nvmlDeviceGetMultiGpuBoard(nvmlDevice_t device, unsigned* several) {
   return gpu_value(__func__, device, several, [](const Target&) { return 0u; });
 }
 
-// The chip's family as its VBIOS numbers begin with; the rest is zero.
+// Where no card was seen: the chip's family as its VBIOS numbers begin with, then zeros.
 NVML_EXPORT nvmlDeviceGetVbiosVersion(nvmlDevice_t device, char* version, unsigned length) {
   return on_gpu(__func__, device, [&](const Target& target) {
+    if (!target.spec.firmware.vbios.empty()) return copy_text(target.spec.firmware.vbios, version, length);
     const int major = target.spec.compute_capability_major;
     const char* family = major == 8 ? "92.00" : major == 9 ? "96.00" : major == 10 ? "97.00" : "98.02";
     return copy_text(std::string(family) + ".00.00.00", version, length);
+  });
+}
+
+NVML_EXPORT nvmlDeviceGetBoardPartNumber(nvmlDevice_t device, char* number, unsigned length) {
+  return firmware_text(__func__, device, number, length, &FirmwareSpec::part_number);
+}
+NVML_EXPORT nvmlDeviceGetInforomImageVersion(nvmlDevice_t device, char* version, unsigned length) {
+  return firmware_text(__func__, device, version, length, &FirmwareSpec::inforom_image);
+}
+// The objects for power and for encryption are empty on all boards here.
+NVML_EXPORT nvmlDeviceGetInforomVersion(nvmlDevice_t device, nvmlInforomObject_t object, char* version,
+                                        unsigned length) {
+  switch (object) {
+    case NVML_INFOROM_OEM:
+      return firmware_text(__func__, device, version, length, &FirmwareSpec::inforom_oem);
+    case NVML_INFOROM_ECC:
+      return firmware_text(__func__, device, version, length, &FirmwareSpec::inforom_ecc);
+    default:
+      return on_gpu(__func__, device, [&](const Target&) -> Return {
+        return object >= NVML_INFOROM_COUNT || version == nullptr ? kInvalidArgument : kNotSupported;
+      });
+  }
+}
+NVML_EXPORT nvmlDeviceValidateInforom(nvmlDevice_t device) {
+  return on_gpu(__func__, device, [](const Target& target) -> Return {
+    return target.spec.firmware.inforom_image.empty() ? kNotSupported : kSuccess;
   });
 }
 

@@ -79,3 +79,10 @@ NVML_EXPORT nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device, nvmlBAR1Memory_t* m
     return kSuccess;
   });
 }
+
+NVML_EXPORT nvmlDeviceGetMemoryBusWidth(nvmlDevice_t device, unsigned* bits) {
+  return on_gpu(__func__, device, [&](const Target& target) -> Return {
+    if (bits == nullptr) return kInvalidArgument;
+    return target.spec.memory_bus_bits == 0 ? kNotSupported : give(bits, target.spec.memory_bus_bits);
+  });
+}

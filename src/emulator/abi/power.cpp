@@ -1,4 +1,4 @@
-// Power and energy. The limit goes down to half of the board's.
+// Power and energy.
 #include "emulator/abi/guard.h"
 #include "emulator/engine/behaviour.h"
 
@@ -8,8 +8,7 @@ using namespace partita::emulator;
 namespace {
 
 Return set_limit(const Target& target, unsigned milliwatts) {
-  const unsigned most = board_power_mw(target.spec);
-  if (milliwatts < most / 2 || milliwatts > most) return kInvalidArgument;
+  if (milliwatts < least_power_mw(target.spec) || milliwatts > board_power_mw(target.spec)) return kInvalidArgument;
   return target.engine.change_settings(target.handle.gpu, [&](SettingsRecord& settings) {
     settings.power_limit_mw = milliwatts;
     return kSuccess;
@@ -51,7 +50,7 @@ NVML_EXPORT nvmlDeviceGetPowerManagementLimitConstraints(nvmlDevice_t device, un
   return on_gpu(__func__, device, [&](const Target& target) -> Return {
     if (least == nullptr || most == nullptr) return kInvalidArgument;
     *most = board_power_mw(target.spec);
-    *least = *most / 2;
+    *least = least_power_mw(target.spec);
     return kSuccess;
   });
 }

@@ -58,7 +58,7 @@ NVML_EXPORT nvmlDeviceSetAccountingMode(nvmlDevice_t device, nvmlEnableState_t m
   });
 }
 
-// Application clocks are free for all to set, if they could be set.
+// Who may set application clocks: root. There are no boosted clocks to switch.
 NVML_EXPORT nvmlDeviceGetAPIRestriction(nvmlDevice_t device, nvmlRestrictedAPI_t api, nvmlEnableState_t* restricted) {
   return on_gpu(__func__, device, [&](const Target&) -> Return {
     if (api >= NVML_RESTRICTED_API_COUNT || restricted == nullptr) return kInvalidArgument;

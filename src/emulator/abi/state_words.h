@@ -15,9 +15,12 @@ inline long long microseconds(Time time) {
 
 inline unsigned percent(double share) { return static_cast<unsigned>(share * 100 + 0.5); }
 
-// Rows of memory that error correction could still replace: 640 banks on GA100, 2560 on GH100; 0 where not known.
+// Banks of memory whose rows error correction could still replace: 128 for each stack of HBM on GA100, 512 on GH100; 0
+// where not known. A stack has 1024 bits of the bus, of which some may be off. (Seen: 640 on A100; 2560 on H100 80GB;
+// 3072 on H100 NVL, H200 and GH200.)
 inline unsigned remappable_banks(const GpuSpec& gpu) {
-  return gpu.compute_capability_major == 8 ? 640 : gpu.compute_capability_major == 9 ? 2560 : 0;
+  const unsigned stacks = (gpu.memory_bus_bits + 1023) / 1024;
+  return gpu.compute_capability_major == 8 ? 128 * stacks : gpu.compute_capability_major == 9 ? 512 * stacks : 0;
 }
 
 // ECC can be switched on boards with MIG; others here have none.

@@ -41,7 +41,8 @@ unsigned long long clock_reasons(const Target& target, const GpuReadings& now) {
   if (now.any == 0) return nvmlClocksEventReasonGpuIdle;
   unsigned long long reasons = nvmlClocksEventReasonNone;
   if (now.power_limit_mw < board_power_mw(target.spec)) reasons |= nvmlClocksEventReasonSwPowerCap;
-  if (target.engine.settings(target.handle.gpu).most_clock_mhz != 0) {
+  const SettingsRecord settings = target.engine.settings(target.handle.gpu);
+  if (settings.most_clock_mhz != 0 || settings.application_clock_mhz != 0) {
     reasons |= nvmlClocksEventReasonApplicationsClocksSetting;
   }
   return reasons;

@@ -18,7 +18,7 @@ Return on_undivided(const char* function, const void* device, Body body) noexcep
                 [&](const Target& target) -> Return { return target.mig_is_on() ? kNotSupported : body(target); });
 }
 
-constexpr unsigned kSamplingPeriodUs = 167'000;
+constexpr unsigned kSamplingPeriodUs = 167'000, kSamplesKept = 100;
 
 Return idle_engine(const char* function, const void* device, unsigned* utilization, unsigned* period_us) noexcept {
   return on_undivided(function, device, [&](const Target&) -> Return {
@@ -138,22 +138,26 @@ NVML_EXPORT nvmlDeviceGetDynamicPstatesInfo(nvmlDevice_t device, nvmlGpuDynamicP
   });
 }
 
-// One sample, of now: the emulated driver keeps no history.
+// What the instruments showed every sixth of a second, as far back as the law can be followed (Engine::history()).
 NVML_EXPORT nvmlDeviceGetSamples(nvmlDevice_t device, nvmlSamplingType_t type, unsigned long long since_us,
                                  nvmlValueType_t* value_type, unsigned* count, nvmlSample_t* samples) {
   return on_gpu(__func__, device, [&](const Target& target) -> Return {
     if (value_type == nullptr || count == nullptr || type >= NVML_SAMPLINGTYPE_COUNT) return kInvalidArgument;
     if (samples != nullptr && *count == 0) return kInvalidArgument;
     if (target.mig_is_on() && sample_is_rate(type)) return kNotSupported;
-    const GpuReadings now = target.engine.readings(target.handle.gpu);
-    const auto time = static_cast<unsigned long long>(microseconds(now.time));
-    if (time <= since_us) return kNotFound;
     *value_type = NVML_VALUE_TYPE_UNSIGNED_INT;
-    *count = 1;
-    if (samples == nullptr) return kSuccess;
-    *samples = {};
-    samples->timeStamp = time;
-    samples->sampleValue.uiVal = sample_of(type, now);
+    if (samples == nullptr) return give(count, kSamplesKept);
+    const partita::Time since(std::chrono::milliseconds(since_us / 1000));
+    const auto history = target.engine.history(
+        target.handle.gpu, since, std::chrono::milliseconds(kSamplingPeriodUs / 1000), std::min(*count, kSamplesKept));
+    if (history.empty()) return kNotFound;
+    *count = static_cast<unsigned>(history.size());
+    for (const GpuReadings& shown : history) {
+      *samples = {};
+      samples->timeStamp = static_cast<unsigned long long>(microseconds(shown.time));
+      samples->sampleValue.uiVal = sample_of(type, shown);
+      ++samples;
+    }
     return kSuccess;
   });
 }

@@ -212,7 +212,7 @@ Result<GpuSpec> board_gpu(catalog::Catalog& catalog, const Entry& entry) {
   gpu.compute_capability_major = capability[0];
   gpu.compute_capability_minor = capability.size() > 1 ? capability[1] : 0;
   gpu.architecture = split(board.family, '-')[0];
-  set_power_and_clocks(gpu, board);
+  TRY_VOID(set_power_and_clocks(gpu, board));
   const Shown shown = TRY(shown_by_driver(entry.file, gpus));
   const Bytes total = memory_of(board, shown.total_memory);
   set_memory(gpu, total);

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
+#include "emulator/control/board_readings.h"
 #include "emulator/control/compile.h"
 #include "emulator/control/driver_names.h"
 #include "emulator/control/test_support.h"
@@ -93,12 +95,57 @@ TEST(DriverNames, MistakesAreNamed) {
   }
 }
 
+TEST(BoardReadings, NameBoardsThatThereAreAndEachFactOnce) {
+  catalog::Catalog catalog = open_catalog();
+  const auto table = board_readings();
+  ASSERT_TRUE(table) << table.error().message;
+  std::map<std::string, int> widths, clocks, firmware;
+  for (const BoardReadings& row : *table) {
+    for (const std::string& id : row.boards) {
+      EXPECT_TRUE(catalog.board(id)) << id;
+      widths[id] += row.memory_bus_bits ? 1 : 0;
+      clocks[id] += row.memory_mhz ? 1 : 0;
+      firmware[id] += row.firmware.part_number.empty() ? 0 : 1;
+      EXPECT_LE(std::max({widths[id], clocks[id], firmware[id]}), 1) << id;
+    }
+  }
+  // What was seen agrees with the bandwidth of the data sheets: two transfers a clock.
+  for (const auto& [id, seen] : clocks) {
+    if (seen == 0) continue;
+    const BoardReadings known = readings_of(*table, id);
+    ASSERT_TRUE(known.memory_bus_bits) << id;
+    const double gb_per_s = 2.0 * *known.memory_mhz * *known.memory_bus_bits / 8 / 1000;
+    EXPECT_NEAR(gb_per_s, catalog.board(id).value()->specs.memory_bandwidth_gb_per_s.value_or(0), 0.01 * gb_per_s)
+        << id;
+  }
+}
+
+TEST(BoardReadings, MistakesAreNamed) {
+  const std::pair<const char*, const char*> mistakes[] = {
+      {"boards: [{boards: [x], source: a, confidence: single, no: 1}]", "boards[0]: unknown key"},
+      {"boards: [{boards: [x], source: a, confidence: single, memory_mhz: 0}]", "boards[0].memory_mhz"},
+      {"boards: [{boards: [x], source: a, confidence: single, vbios: \"\"}]", "boards[0].vbios: expected a text of 1"},
+      {"boards: [{boards: [x], source: a, confidence: single, inforom: {x: y}}]", "boards[0].inforom"},
+      {"{}", "key \"boards\" is missing"}};
+  for (const auto& [text, message] : mistakes) {
+    const auto rows = read_board_readings(text, "t.yaml");
+    ASSERT_FALSE(rows) << text;
+    EXPECT_THAT(rows.error().message, HasSubstr(message));
+  }
+}
+
 TEST(Limits, PowerClocksAndTimesComeFromTheFacts) {
   const GpuSpec a100 = gpu_of("a100-sxm4-40gb", "550.90.07"), h100 = gpu_of("h100-sxm5-80gb", "550.90.07");
   EXPECT_EQ(a100.power_limit_mw, 400'000U);
   EXPECT_EQ(a100.boost_clock_mhz, 1410U);
   EXPECT_EQ(a100.memory_clock_mhz, 1215U);
   EXPECT_EQ(h100.idle_clock_mhz, 345U);
+  EXPECT_EQ(a100.application_clock_mhz, 1095U);
+  EXPECT_EQ(a100.least_power_mw, 100'000U);
+  EXPECT_EQ(a100.memory_bus_bits, 5120U);
+  EXPECT_EQ(h100.memory_clock_mhz, 2619U);
+  EXPECT_EQ(h100.firmware.part_number, "692-2G520-0200-000");
+  EXPECT_EQ(gpu_of("rtx-pro-5000", "580.95.05").memory_clock_mhz, 14000U) << "384 bits";
   const auto time = [](const GpuSpec& gpu, const char* name) {
     const auto found = std::ranges::find(gpu.profiles, name, &ProfileSpec::name);
     return std::pair(found->create_ms, found->destroy_ms);

@@ -9,18 +9,11 @@
 
 #include "base/csv.h"
 #include "catalog/embedded.h"
+#include "emulator/control/board_readings.h"
 
 namespace partita::emulator {
 
 namespace {
-
-// Bits of the memory bus (NVIDIA's data sheets): 1024 for each stack of HBM.
-int bus_bits(const catalog::Board& board) {
-  if (board.chip.starts_with("GA100")) return board.nominal_gb.value_or(40) <= 24 ? 3072 : 5120;
-  if (board.chip.starts_with("GH100")) return board.nominal_gb.value_or(80) <= 80 ? 5120 : 6144;
-  if (board.chip.starts_with("GB10") || board.chip.starts_with("GB11")) return 8192;
-  return board.chip.starts_with("GB202") ? 512 : 256;
-}
 
 std::uint32_t idle_clock(const catalog::Board& board) {
   if (board.family == "ampere") return 210;
@@ -39,16 +32,25 @@ std::uint32_t to_ms(std::optional<double> seconds) {
 
 }  // namespace
 
-void set_power_and_clocks(GpuSpec& gpu, const catalog::Board& board) {
+Result<void> set_power_and_clocks(GpuSpec& gpu, const catalog::Board& board) {
   const catalog::Specs& specs = board.specs;
+  BoardReadings known = readings_of(TRY(board_readings()), board.id);
   if (specs.tdp_w) gpu.power_limit_mw = static_cast<std::uint32_t>(*specs.tdp_w) * 1000;
   if (specs.boost_mhz) gpu.boost_clock_mhz = static_cast<std::uint32_t>(*specs.boost_mhz);
   gpu.idle_clock_mhz = std::min(idle_clock(board), gpu.boost_clock_mhz);
-  if (specs.memory_bandwidth_gb_per_s) {
-    const double bytes_per_clock = 2.0 * bus_bits(board) / 8;
+  gpu.least_power_mw = known.least_power_w.value_or(0) * 1000;
+  gpu.application_clock_mhz = known.application_mhz.value_or(0);
+  gpu.video_clock_mhz = known.video_mhz.value_or(0);
+  gpu.memory_bus_bits = known.memory_bus_bits.value_or(0);
+  if (known.memory_mhz) {
+    gpu.memory_clock_mhz = *known.memory_mhz;
+  } else if (specs.memory_bandwidth_gb_per_s && gpu.memory_bus_bits != 0) {
+    const double bytes_per_clock = 2.0 * gpu.memory_bus_bits / 8;
     gpu.memory_clock_mhz =
         static_cast<std::uint32_t>(std::lround(*specs.memory_bandwidth_gb_per_s * 1000 / bytes_per_clock));
   }
+  gpu.firmware = std::move(known.firmware);
+  return {};
 }
 
 Result<void> set_measured_times(GpuSpec& gpu, const catalog::Board& board) {

@@ -79,6 +79,10 @@ std::uint32_t board_power_mw(const GpuSpec& gpu) {
   return gpu.power_limit_mw != 0 ? gpu.power_limit_mw : 3000U * static_cast<std::uint32_t>(std::max(1, gpu.sm));
 }
 
+std::uint32_t least_power_mw(const GpuSpec& gpu) {
+  return gpu.least_power_mw != 0 ? std::min(gpu.least_power_mw, board_power_mw(gpu)) : board_power_mw(gpu) / 2;
+}
+
 double power_limit_mw(const GpuSpec& gpu, const SettingsRecord& settings) {
   return settings.power_limit_mw != 0 ? settings.power_limit_mw : board_power_mw(gpu);
 }
@@ -103,8 +107,15 @@ std::uint32_t sm_clock_mhz(const GpuSpec& gpu, const SettingsRecord& settings, b
   if (!busy) return std::max(gpu.idle_clock_mhz, settings.least_clock_mhz);
   const double part = std::min(1.0, power_limit_mw(gpu, settings) / board_power_mw(gpu));
   auto clock = static_cast<std::uint32_t>(gpu.idle_clock_mhz + part * (gpu.boost_clock_mhz - gpu.idle_clock_mhz));
+  if (settings.application_clock_mhz != 0) clock = std::min(clock, settings.application_clock_mhz);
   if (settings.most_clock_mhz != 0) clock = std::min(clock, settings.most_clock_mhz);
   return std::max(clock, std::max(gpu.idle_clock_mhz, settings.least_clock_mhz));
+}
+
+std::uint32_t video_clock_mhz(const GpuSpec& gpu, std::uint32_t sm_clock_mhz) {
+  if (gpu.video_clock_mhz == 0 || gpu.boost_clock_mhz == 0) return sm_clock_mhz;
+  const std::uint32_t clock = gpu.video_clock_mhz * sm_clock_mhz / gpu.boost_clock_mhz;
+  return sm_clock_mhz >= gpu.boost_clock_mhz ? gpu.video_clock_mhz : clock - clock % kClockStepMhz;
 }
 
 void follow_holders(const GpuSpec& gpu, GpuRecord& record, std::int64_t now_ms) {

@@ -9,8 +9,9 @@
 // power        P = idle + (busy - idle) x load: idle is 15 %, busy 90 % of the power limit.
 // temperature  Goes towards 30 + 45 x (P - idle) / (busy - idle) degrees Celsius with a time constant of 30 s; the
 //              memory is 8 degrees warmer under full load.
-// clocks       SM clock: the boost clock while anything runs, scaled down with a lowered power limit, else the idle
-//              clock. Memory clock: always the same.
+// clocks       SM clock: the boost clock while anything runs, scaled down with a lowered power limit and held by an
+//              application clock that was set, else the idle clock. The video clock follows it in steps of 15 MHz.
+//              Memory clock: always the same.
 // memory       Used: what the holders said. The memory is busy half as much as the SMs.
 // PCIe         Half of the link's rate under full load, from the host; a tenth back.
 // energy       The integral of power since the driver was loaded.
@@ -34,14 +35,18 @@ double load_at(const LoadRecord& load, std::int64_t now_ms);
 // Milliseconds at full load from the beginning to then.
 double total_at(const LoadRecord& load, std::int64_t now_ms);
 
-// Milliwatts: the highest limit of the board, and the one in force now.
+// Milliwatts: the highest and the lowest limit of the board, and the one in force now.
 std::uint32_t board_power_mw(const GpuSpec& gpu);
+std::uint32_t least_power_mw(const GpuSpec& gpu);
 double power_limit_mw(const GpuSpec& gpu, const SettingsRecord& settings);
 double power_mw(const GpuSpec& gpu, const SettingsRecord& settings, double load);
 double degrees_at(const MeterRecord& meter, std::int64_t now_ms);
 // Millijoules since the driver was loaded.
 double energy_mj(const GpuSpec& gpu, const SettingsRecord& settings, const MeterRecord& meter, std::int64_t now_ms);
 std::uint32_t sm_clock_mhz(const GpuSpec& gpu, const SettingsRecord& settings, bool busy);
+inline constexpr std::uint32_t kClockStepMhz = 15;
+// Of the video engines, with the SMs at that clock; at the boost clock it is the highest.
+std::uint32_t video_clock_mhz(const GpuSpec& gpu, std::uint32_t sm_clock_mhz);
 
 // Brings the meters of a GPU and of its instances up to its holders, as of `now_ms`. Nothing happens where the loads
 // are as they were.

@@ -45,6 +45,12 @@ struct HolderState {
   Time since{};                                           // on the node's clock
   double load = 1;                                        // of its device, 0 to 1
 };
+struct EndedProcess {
+  pid_t pid = 0;
+  Time since{}, until{};  // on the node's clock
+  std::uint64_t memory_bytes = 0;
+  double load = 0;  // of its device, 0 to 1
+};
 struct GpuState {
   bool mig_current = false, mig_pending = false;
   Condition condition = Condition::good;
@@ -112,6 +118,15 @@ class Engine {
   // alive up to kSeenAlive (processes.h) ago may still count.
   GpuReadings readings(int gpu);
   std::optional<InstanceReadings> readings(int gpu, int gpu_instance);
+
+  // What they showed at each whole multiple of `period` later than `after`: the last `most` of them, oldest first, back
+  // to the last change of a load or of a setting (what was before is not kept). Memory in use is today's.
+  std::vector<GpuReadings> history(int gpu, Time after, std::chrono::milliseconds period, std::size_t most);
+
+  // Processes that have ended while the GPU's accounting was on, since it was cleared or the driver was loaded: the
+  // node's last 4000, oldest first. They end when someone first looks.
+  std::vector<EndedProcess> ended_processes(int gpu);
+  NvmlReturn clear_ended_processes(int gpu);
 
   // What clients set (records.h). change_settings answers what `change` does; kSuccess writes.
   SettingsRecord settings(int gpu) const;

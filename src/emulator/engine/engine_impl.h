@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -43,6 +44,8 @@ struct Engine::Impl {
   std::int64_t now_ms(const NodeRecord& node) const;
   void wait(std::chrono::milliseconds time) const;
   void current(int index, GpuRecord& record);
+  // Changes what clients set, as Engine::change_settings() says.
+  NvmlReturn change_settings(int index, const std::function<NvmlReturn(SettingsRecord&, const NodeRecord&)>& change);
   // How long the driver was told to take for a GPU instance of the profile, if at all.
   void take_measured_time(int index, std::uint32_t measured_ms) const;
 
@@ -81,6 +84,7 @@ class Turn {
 
  private:
   void drop_dead_holders(int index, GpuRecord& record);
+  void account(int index, const HolderRecord& holder);
   std::chrono::milliseconds linger(int index);
 
   Engine::Impl& impl_;

@@ -132,6 +132,7 @@ void Engine::Impl::load_driver(Turn& turn, bool machine_too) {
     record.holder_count = 0;
     drop_instances(record);
     start_meters(record, turn.now_ms());
+    record.settings.accounts_from = turn.node().next_account;
   }
   ++turn.node().driver_load;
   turn.commit_anew();

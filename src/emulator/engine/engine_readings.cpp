@@ -27,6 +27,25 @@ InstanceReadings read_load(const LoadRecord& load, std::int64_t now_ms) {
   return shown;
 }
 
+GpuReadings read_gpu(const GpuSpec& gpu, const GpuRecord& record, std::int64_t now_ms) {
+  const MeterRecord& meter = record.meter;
+  GpuReadings shown;
+  static_cast<InstanceReadings&>(shown) = read_load(meter.sm, now_ms);
+  shown.memory_used_bytes = held_memory(record, -1);
+  shown.any = load_at(meter.any, now_ms);
+  shown.any_total_ms = total_at(meter.any, now_ms);
+  shown.pcie_from_host = kPcieFromHost * shown.sm;
+  shown.pcie_to_host = kPcieToHost * shown.sm;
+  shown.power_mw = static_cast<std::uint32_t>(power_mw(gpu, record.settings, shown.sm) + 0.5);
+  shown.power_limit_mw = static_cast<std::uint32_t>(power_limit_mw(gpu, record.settings) + 0.5);
+  shown.energy_mj = static_cast<std::uint64_t>(std::max(0.0, energy_mj(gpu, record.settings, meter, now_ms)));
+  shown.degrees = degrees_at(meter, now_ms);
+  shown.memory_degrees = shown.degrees + kMemoryDegrees * shown.sm;
+  shown.sm_clock_mhz = sm_clock_mhz(gpu, record.settings, meter.any.to > 0);
+  shown.memory_clock_mhz = gpu.memory_clock_mhz;
+  return shown;
+}
+
 Event to_event(const EventRecord& record) {
   return {record.number,
           to_time(record.time_ms),
@@ -54,6 +73,20 @@ void Engine::Impl::current(int index, GpuRecord& record) {
   follow_holders(gpu(index), record, now_ms());
 }
 
+NvmlReturn Engine::Impl::change_settings(int index,
+                                         const std::function<NvmlReturn(SettingsRecord&, const NodeRecord&)>& change) {
+  if (!has(index)) return kInvalidArgument;
+  if (file->read_gpu_summary(index).lost != 0) return kGpuIsLost;
+  if (!may_change_mode()) return kNoPermission;
+  Turn turn(*this);
+  if (!turn) return why_no_turn();
+  GpuRecord& record = turn.gpu(index);
+  before_settings_change(gpu(index), record, turn.now_ms());
+  const NvmlReturn answer = change(record.settings, turn.node());
+  if (answer == kSuccess) turn.commit(false);
+  return answer;
+}
+
 Time Engine::now() const { return to_time(impl_->now_ms()); }
 
 NvmlReturn Engine::advance(std::chrono::milliseconds by) {
@@ -66,27 +99,50 @@ NvmlReturn Engine::advance(std::chrono::milliseconds by) {
 }
 
 GpuReadings Engine::readings(int index) {
-  GpuReadings shown;
-  if (!impl_->has(index)) return shown;
-  const GpuSpec& gpu = impl_->gpu(index);
+  if (!impl_->has(index)) return {};
   GpuSnapshot room;
-  GpuRecord& record = room.record;
-  impl_->current(index, record);
-  const std::int64_t now = impl_->now_ms();
-  static_cast<InstanceReadings&>(shown) = read_load(record.meter.sm, now);
-  shown.memory_used_bytes = held_memory(record, -1);
-  shown.any = load_at(record.meter.any, now);
-  shown.any_total_ms = total_at(record.meter.any, now);
-  shown.pcie_from_host = kPcieFromHost * shown.sm;
-  shown.pcie_to_host = kPcieToHost * shown.sm;
-  shown.power_mw = static_cast<std::uint32_t>(power_mw(gpu, record.settings, shown.sm) + 0.5);
-  shown.power_limit_mw = static_cast<std::uint32_t>(power_limit_mw(gpu, record.settings) + 0.5);
-  shown.energy_mj = static_cast<std::uint64_t>(std::max(0.0, energy_mj(gpu, record.settings, record.meter, now)));
-  shown.degrees = degrees_at(record.meter, now);
-  shown.memory_degrees = shown.degrees + kMemoryDegrees * shown.sm;
-  shown.sm_clock_mhz = sm_clock_mhz(gpu, record.settings, record.meter.any.to > 0);
-  shown.memory_clock_mhz = gpu.memory_clock_mhz;
+  impl_->current(index, room.record);
+  return read_gpu(impl_->gpu(index), room.record, impl_->now_ms());
+}
+
+std::vector<GpuReadings> Engine::history(int index, Time after, std::chrono::milliseconds period, std::size_t most) {
+  std::vector<GpuReadings> shown;
+  if (!impl_->has(index) || period.count() <= 0) return shown;
+  GpuSnapshot room;
+  const GpuRecord& record = room.record;
+  impl_->current(index, room.record);
+  const MeterRecord& meter = record.meter;
+  const std::int64_t step = period.count(), now = impl_->now_ms() / step * step;
+  const std::int64_t begin = std::max({meter.any.since_ms, meter.sm.since_ms, meter.energy_since_ms});
+  const std::int64_t last = after.time_since_epoch().count();
+  for (std::int64_t at = now; at >= begin && at > last && shown.size() < most; at -= step) {
+    shown.push_back(read_gpu(impl_->gpu(index), record, at));
+  }
+  std::ranges::reverse(shown);
   return shown;
+}
+
+std::vector<EndedProcess> Engine::ended_processes(int index) {
+  std::vector<EndedProcess> ended;
+  if (!impl_->has(index)) return ended;
+  GpuSnapshot room;
+  impl_->current(index, room.record);
+  const std::uint64_t end = impl_->file->read_node().next_account;
+  const std::uint64_t kept = end < kAccountRing ? 0 : end - (kAccountRing - 1);
+  AccountRecord account;
+  for (std::uint64_t number = std::max(kept, room.record.settings.accounts_from); number < end; ++number) {
+    if (!impl_->file->read_account(number, account) || account.gpu != index) continue;
+    ended.push_back(
+        {account.pid, to_time(account.since_ms), to_time(account.until_ms), account.memory_bytes, account.load});
+  }
+  return ended;
+}
+
+NvmlReturn Engine::clear_ended_processes(int gpu) {
+  return impl_->change_settings(gpu, [](SettingsRecord& settings, const NodeRecord& node) {
+    settings.accounts_from = node.next_account;
+    return kSuccess;
+  });
 }
 
 std::optional<InstanceReadings> Engine::readings(int gpu, int gpu_instance) {
@@ -109,16 +165,7 @@ SettingsRecord Engine::settings(int gpu) const {
 }
 
 NvmlReturn Engine::change_settings(int gpu, const std::function<NvmlReturn(SettingsRecord&)>& change) {
-  if (!impl_->has(gpu)) return kInvalidArgument;
-  if (impl_->file->read_gpu_summary(gpu).lost != 0) return kGpuIsLost;
-  if (!impl_->may_change_mode()) return kNoPermission;
-  Turn turn(*impl_);
-  if (!turn) return impl_->why_no_turn();
-  GpuRecord& record = turn.gpu(gpu);
-  before_settings_change(impl_->gpu(gpu), record, turn.now_ms());
-  const NvmlReturn answer = change(record.settings);
-  if (answer == kSuccess) turn.commit(false);
-  return answer;
+  return impl_->change_settings(gpu, [&](SettingsRecord& settings, const NodeRecord&) { return change(settings); });
 }
 
 std::uint64_t Engine::next_event() const { return impl_->file->read_node().next_event; }

@@ -22,12 +22,26 @@ void Turn::drop_dead_holders(int index, GpuRecord& record) {
                                       [](const HolderRecord& h) { return process_lives(h.pid, h.start_time); });
   if (alive == end) return;
   dropped_ = true;
+  if (record.settings.accounting != 0 && record.mig_current == 0) {
+    for (const auto* h = alive; h != end; ++h) account(index, *h);
+  }
   const std::chrono::milliseconds time = linger(index);
   for (const auto* h = alive; h != end && time.count() > 0; ++h) {
     InstanceRecord* instance = h->gpu_instance < 0 ? nullptr : record.instance(h->gpu_instance);
     if (instance != nullptr) instance->busy_until_ms = now_ms() + time.count();
   }
   record.holder_count = static_cast<std::uint16_t>(alive - record.holders.data());
+}
+
+void Turn::account(int index, const HolderRecord& holder) {
+  AccountRecord ended;
+  ended.memory_bytes = holder.memory_bytes;
+  ended.since_ms = holder.since_ms;
+  ended.until_ms = std::max(now_ms(), holder.since_ms);
+  ended.pid = holder.pid;
+  ended.gpu = index;
+  ended.load = holder.load;
+  transaction_.add_account(ended);
 }
 
 std::int64_t Turn::now_ms() {

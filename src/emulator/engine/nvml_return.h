@@ -20,6 +20,7 @@ enum NvmlReturn : int {
   kNoData = 21,
   kInsufficientResources = 23,
   kVersionMismatch = 25,
+  kDeprecated = 26,
   kNotReady = 27,
   kInvalidState = 29,
   kUnknown = 999,

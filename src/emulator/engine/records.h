@@ -81,7 +81,8 @@ struct SettingsRecord {
   std::uint8_t unused[3] = {};
   std::uint32_t power_limit_mw = 0;                       // 0: the board's
   std::uint32_t least_clock_mhz = 0, most_clock_mhz = 0;  // locked SM clocks; 0: not locked
-  std::uint32_t unused_too = 0;
+  std::uint32_t application_clock_mhz = 0;                // the highest that applications run at; 0: the default
+  std::uint64_t accounts_from = 0;                        // number of the first account that is told
 };
 
 // The instruments of a whole GPU.
@@ -129,6 +130,7 @@ struct NodeRecord {
   std::uint64_t change = 0;       // counts commits that the files under root/ must follow
   std::uint64_t driver_load = 1;  // counts the loads of the driver's modules
   std::uint64_t next_event = 0;
+  std::uint64_t next_account = 0;
   std::int64_t clock_offset_ms = 0;  // of the node's clock to the machine's
   std::uint32_t next_serial = 1;
   std::uint32_t unused = 0;
@@ -143,6 +145,17 @@ struct EventRecord {
   std::int16_t gpu_instance = -1, compute_instance = -1;
 };
 inline constexpr int kEventRing = 64;
+
+// A process that has ended on a GPU whose accounting was on; of all GPUs together the last are kept in a ring.
+struct AccountRecord {
+  std::uint64_t number = 0;
+  std::uint64_t memory_bytes = 0;
+  std::int64_t since_ms = 0, until_ms = 0;  // of the node's clock
+  std::int32_t pid = 0, gpu = 0;
+  float load = 0;
+  std::uint32_t unused = 0;
+};
+inline constexpr int kAccountRing = 4001;  // the oldest one does not count: 4000, as the driver's buffer
 
 struct FaultRecord {
   enum Has : std::uint8_t { kAnswer = 1, kDelay = 2, kXid = 4, kCondition = 8, kMeasured = 16, kLinger = 32 };
@@ -166,6 +179,7 @@ template <class Record>
 inline constexpr bool kShareable = std::is_trivially_copyable_v<Record> && sizeof(Record) % 8 == 0;
 static_assert(kShareable<GpuRecord> && kShareable<NodeRecord> && kShareable<FaultsRecord>);
 static_assert(sizeof(GpuHead) == 8 && sizeof(InstanceRecord) % 8 == 0 && sizeof(HolderRecord) == 40);
-static_assert(sizeof(MeterRecord) % 8 == 0 && sizeof(SettingsRecord) % 8 == 0 && sizeof(EventRecord) == 40);
+static_assert(sizeof(MeterRecord) % 8 == 0 && sizeof(SettingsRecord) % 8 == 0 && sizeof(EventRecord) == 40 &&
+              sizeof(AccountRecord) == 48);
 
 }  // namespace partita::emulator

@@ -44,6 +44,12 @@ struct VgpuTypeSpec {
   int profile_id = -1;    // ProfileSpec::id of the GPU instance that backs it; -1: time-sliced
 };
 
+// Versions and numbers that a board carries; "" where not known.
+struct FirmwareSpec {
+  std::string vbios, part_number;
+  std::string inforom_image, inforom_oem, inforom_ecc;
+};
+
 struct GpuSpec {
   std::string product;
   std::string uuid;       // "GPU-..."; fixed for a node name and index, so the same node has the same UUIDs
@@ -64,7 +70,11 @@ struct GpuSpec {
   int sm = 0;
   // Limits of the law in behaviour.h.
   std::uint32_t power_limit_mw = 0;  // 0: not known, 3 W per SM
+  std::uint32_t least_power_mw = 0;  // lowest limit that can be set; 0: not known, half of the highest
   std::uint32_t idle_clock_mhz = 210, boost_clock_mhz = 1500, memory_clock_mhz = 1215;
+  std::uint32_t application_clock_mhz = 0, video_clock_mhz = 0;  // 0: not known, the boost clock
+  std::uint32_t memory_bus_bits = 0;                             // 0: not known
+  FirmwareSpec firmware;
   int compute_capability_major = 0, compute_capability_minor = 0;
   std::string architecture;  // "ampere"
   std::uint64_t bar1_mib = 0;

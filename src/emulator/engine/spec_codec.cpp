@@ -30,13 +30,20 @@ void visit(Codec& codec, Spec& s) {
 }
 
 template <class Codec, class Spec>
+  requires std::is_same_v<std::remove_const_t<Spec>, FirmwareSpec>
+void visit(Codec& codec, Spec& s) {
+  codec(s.vbios, s.part_number, s.inforom_image, s.inforom_oem, s.inforom_ecc);
+}
+
+template <class Codec, class Spec>
   requires std::is_same_v<std::remove_const_t<Spec>, GpuSpec>
 void visit(Codec& codec, Spec& s) {
   codec(s.product, s.uuid, s.pdi, s.chip_id, s.serial, s.pci_bus_id, s.pci_device_id, s.pci_subsystem_id, s.minor,
         s.memory_mib, s.units, s.compute_slices, s.memory_slices, s.mode_change_needs_reset, s.mode_survives_reboot,
-        s.mirrored, s.mig_enabled, s.reset_group, s.sm, s.power_limit_mw, s.idle_clock_mhz, s.boost_clock_mhz,
-        s.memory_clock_mhz, s.compute_capability_major, s.compute_capability_minor, s.architecture, s.bar1_mib,
-        s.nvlinks, s.profiles, s.vgpu_types);
+        s.mirrored, s.mig_enabled, s.reset_group, s.sm, s.power_limit_mw, s.least_power_mw, s.idle_clock_mhz,
+        s.boost_clock_mhz, s.memory_clock_mhz, s.application_clock_mhz, s.video_clock_mhz, s.memory_bus_bits,
+        s.firmware, s.compute_capability_major, s.compute_capability_minor, s.architecture, s.bar1_mib, s.nvlinks,
+        s.profiles, s.vgpu_types);
 }
 
 template <class Codec, class Spec>

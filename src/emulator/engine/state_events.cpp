@@ -39,23 +39,32 @@ class Waiter {
   std::atomic<std::uint32_t>* count_;
 };
 
-}  // namespace
-
-char* StateFile::ring_entry(std::uint64_t number) const {
-  return base_ + header_->slots_offset + ring_offset(gpu_count_) + number % kEventRing * sizeof(EventRecord);
+// Reads a ring's entry: false when it is not there. The oldest may be under way of being overwritten, so it does not
+// count.
+template <class Record, class Next>
+bool read_entry(const char* at, std::uint64_t number, std::uint64_t ring, Next next, Record& record) {
+  const auto there = [&](std::uint64_t end) { return number < end && end - number < ring; };
+  if (!there(next())) return false;
+  std::uint64_t words[sizeof(Record) / 8];
+  for (std::size_t i = 0; i < std::size(words); ++i) words[i] = load_word(at + 8 * i);
+  std::memcpy(&record, words, sizeof record);
+  return there(next()) && record.number == number;
 }
 
-// The oldest entry may be under way of being overwritten, so it does not count.
+}  // namespace
+
+char* StateFile::event_entry(std::uint64_t number) const {
+  return base_ + header_->slots_offset + ring_offset(gpu_count_) + number % kEventRing * sizeof(EventRecord);
+}
+char* StateFile::account_entry(std::uint64_t number) const {
+  return base_ + header_->slots_offset + accounts_offset(gpu_count_) + number % kAccountRing * sizeof(AccountRecord);
+}
+
 bool StateFile::read_event(std::uint64_t number, EventRecord& event) const {
-  const auto there = [&](const NodeRecord& node) {
-    return number < node.next_event && node.next_event - number < kEventRing;
-  };
-  if (!there(read_node())) return false;
-  const char* at = ring_entry(number);
-  std::uint64_t words[sizeof(EventRecord) / 8];
-  for (std::size_t i = 0; i < std::size(words); ++i) words[i] = load_word(at + 8 * i);
-  std::memcpy(&event, words, sizeof event);
-  return there(read_node()) && event.number == number;
+  return read_entry(event_entry(number), number, kEventRing, [&] { return read_node().next_event; }, event);
+}
+bool StateFile::read_account(std::uint64_t number, AccountRecord& account) const {
+  return read_entry(account_entry(number), number, kAccountRing, [&] { return read_node().next_account; }, account);
 }
 
 bool StateFile::wait_event(std::uint64_t number, std::chrono::milliseconds time_out) const {

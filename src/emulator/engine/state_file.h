@@ -54,6 +54,8 @@ class StateFile {
 
   // An event that has been counted by the node's record; false when it is not there yet or was overwritten since.
   bool read_event(std::uint64_t number, EventRecord& event) const;
+  // The same for a process that has ended, counted by NodeRecord::next_account.
+  bool read_account(std::uint64_t number, AccountRecord& account) const;
   // Returns when NodeRecord::next_event is beyond `number` (true) or the time is over. Sleeps, and is woken by
   // commit().
   bool wait_event(std::uint64_t number, std::chrono::milliseconds time_out) const;
@@ -81,6 +83,7 @@ class StateFile {
     FaultsRecord& faults();
     // Seen with the commit; gives it its number.
     void add_event(EventRecord event);
+    void add_account(AccountRecord account);
     std::vector<int> changed_gpus() const;
     // Publishes all loaded copies at once. The lock stays held.
     void commit();
@@ -108,7 +111,8 @@ class StateFile {
   void read_record(int record, std::uint64_t* words, Used used_bytes) const;
   void write_idle(int record, const void* data, std::size_t used) const;
   void flip(std::uint64_t records);
-  char* ring_entry(std::uint64_t number) const;
+  char* event_entry(std::uint64_t number) const;
+  char* account_entry(std::uint64_t number) const;
   void wake_waiters() const;
 
   std::filesystem::path path_;

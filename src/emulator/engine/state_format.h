@@ -1,5 +1,5 @@
-// The bytes of a state file: header, control words, spec, slots, ring of events. Little endian, as the machines that
-// run it.
+// The bytes of a state file: header, control words, spec, slots, rings of events and of accounts. Little endian, as the
+// machines that run it.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 namespace partita::emulator {
 
 inline constexpr char kStateMagic[8] = {'P', 'A', 'R', 'T', 'I', 'T', 'A', '\x1a'};
-inline constexpr std::uint32_t kStateVersion = 2;
+inline constexpr std::uint32_t kStateVersion = 3;
 
 struct StateHeader {
   char magic[8];
@@ -48,11 +48,16 @@ inline std::uint64_t slot_offset(int record, int which, int gpu_count) {
   return at + static_cast<std::uint64_t>(which) * slot_stride(record_size(record, gpu_count));
 }
 
-// The ring follows the slots. An event is written before the node's record that counts it is committed, so that of the
-// ring's entries all but the oldest are whole at any time.
+// The rings of events and of accounts follow the slots. An entry is written before the node's record that counts it is
+// committed, so that of a ring's entries all but the oldest are whole at any time.
 inline std::uint64_t ring_offset(int gpu_count) {
   return slot_offset(gpu_count + 1, 0, gpu_count) + 2 * slot_stride(sizeof(FaultsRecord));
 }
-inline std::uint64_t slots_size(int gpu_count) { return ring_offset(gpu_count) + kEventRing * sizeof(EventRecord); }
+inline std::uint64_t accounts_offset(int gpu_count) {
+  return ring_offset(gpu_count) + kEventRing * sizeof(EventRecord);
+}
+inline std::uint64_t slots_size(int gpu_count) {
+  return accounts_offset(gpu_count) + kAccountRing * sizeof(AccountRecord);
+}
 
 }  // namespace partita::emulator

@@ -7,6 +7,17 @@
 
 namespace partita::emulator {
 
+namespace {
+
+template <class Record>
+void write_entry(char* at, const Record& record) {
+  std::uint64_t words[sizeof(Record) / 8];
+  std::memcpy(words, &record, sizeof record);
+  for (std::size_t i = 0; i < std::size(words); ++i) store_word(at + 8 * i, words[i]);
+}
+
+}  // namespace
+
 StateFile::Transaction::Transaction(StateFile& file) : file_(file), locked_(file.lock()) {}
 
 StateFile::Transaction::~Transaction() {
@@ -34,11 +45,13 @@ FaultsRecord& StateFile::Transaction::faults() {
 
 void StateFile::Transaction::add_event(EventRecord event) {
   event.number = node().next_event++;
-  char* at = file_.ring_entry(event.number);
-  std::uint64_t words[sizeof(EventRecord) / 8];
-  std::memcpy(words, &event, sizeof event);
-  for (std::size_t i = 0; i < std::size(words); ++i) store_word(at + 8 * i, words[i]);
+  write_entry(file_.event_entry(event.number), event);
   has_events_ = true;
+}
+
+void StateFile::Transaction::add_account(AccountRecord account) {
+  account.number = node().next_account++;
+  write_entry(file_.account_entry(account.number), account);
 }
 
 std::vector<int> StateFile::Transaction::changed_gpus() const {
