@@ -45,6 +45,17 @@ Field mode_field(const std::optional<MigMode>& mode) {
                  leaf("pending_mig", "Pending", word(mode && mode->pending))});
 }
 
+Field inforom_field(const Gpu& gpu) {
+  const auto object = [&](const char* tag, const char* label, unsigned which) {
+    return leaf(tag, label, ask_text<"nvmlDeviceGetInforomVersion">(gpu.device, which).value_or("N/A"));
+  };
+  return branch(
+      "inforom_version", "Inforom Version",
+      {leaf("img_version", "Image Version", ask_text<"nvmlDeviceGetInforomImageVersion">(gpu.device).value_or("N/A")),
+       object("oem_object", "OEM Object", 0), object("ecc_object", "ECC Object", 1),
+       object("pwr_object", "Power Management Object", 2)});
+}
+
 std::string capability(const Gpu& gpu) {
   int major = 0, minor = 0;
   if (call<"nvmlDeviceGetCudaComputeCapability">(gpu.device, &major, &minor) != driver::kNvmlSuccess) return "N/A";
@@ -70,6 +81,8 @@ std::string text_at(const Field& field, std::string_view path) {
 }
 
 std::string mib(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+
+std::string number(std::optional<unsigned> value) { return value ? std::to_string(*value) : "N/A"; }
 
 std::string enabled_or_not(std::optional<unsigned> state) {
   return state ? (*state != 0 ? "Enabled" : "Disabled") : "N/A";
@@ -99,13 +112,15 @@ Field read_gpu(const Gpu& gpu) {
   parts.push_back(read_mig_devices(gpu, mode && mode->current));
   parts.push_back(leaf("accounting_mode", "Accounting Mode",
                        enabled_or_not(ask<"nvmlDeviceGetAccountingMode", unsigned>(gpu.device))));
+  parts.push_back(leaf("accounting_mode_buffer_size", "Accounting Mode Buffer Size",
+                       number(ask<"nvmlDeviceGetAccountingBufferSize", unsigned>(gpu.device))));
   parts.push_back(leaf("serial", "Serial Number", text(ask_text<"nvmlDeviceGetSerial">(gpu.device))));
   parts.push_back(leaf("uuid", "GPU UUID", text(ask_text<"nvmlDeviceGetUUID">(gpu.device))));
-  const auto minor = ask<"nvmlDeviceGetMinorNumber", unsigned>(gpu.device);
-  parts.push_back(leaf("minor_number", "Minor Number", minor ? std::to_string(*minor) : "N/A"));
+  parts.push_back(leaf("minor_number", "Minor Number", number(ask<"nvmlDeviceGetMinorNumber", unsigned>(gpu.device))));
   parts.push_back(leaf("vbios_version", "VBIOS Version", text(ask_text<"nvmlDeviceGetVbiosVersion">(gpu.device))));
   parts.push_back(
       leaf("board_part_number", "Board Part Number", text(ask_text<"nvmlDeviceGetBoardPartNumber">(gpu.device))));
+  parts.push_back(inforom_field(gpu));
   parts.push_back(leaf("compute_cap", "Compute Capability", capability(gpu)));
   parts.push_back(read_pci(gpu));
   const auto fan = ask<"nvmlDeviceGetFanSpeed", unsigned>(gpu.device);

@@ -44,6 +44,7 @@ std::vector<Process> processes_of(const Gpu& gpu);
 std::string mig_device_name(const MigDevice& device);
 
 std::string mib(std::uint64_t bytes);
+std::string number(std::optional<unsigned> value);
 std::string enabled_or_not(std::optional<unsigned> state);
 template <class Number>
 std::string with_unit(std::optional<Number> number, std::string_view unit) {

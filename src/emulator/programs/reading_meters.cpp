@@ -107,6 +107,20 @@ Field clocks_field(const Gpu& gpu, const char* tag, const char* label) {
                  leaf("mem_clock", "Memory", clock(memory)), leaf("video_clock", "Video", clock(video))});
 }
 
+// Application clocks: what the driver says where it has given them up.
+template <FunctionName Name>
+Field applications_field(const Gpu& gpu, const char* tag, const char* label) {
+  constexpr int kDeprecated = 26;
+  const auto clock = [&](unsigned which) {
+    unsigned mhz = 0;
+    const int answer = call<Name>(gpu.device, which, &mhz);
+    if (answer == kDeprecated) return error_text(answer);
+    return answer == driver::kNvmlSuccess ? with_unit(std::optional(mhz), "MHz") : "N/A";
+  };
+  return branch(tag, label,
+                {leaf("graphics_clock", "Graphics", clock(graphics)), leaf("mem_clock", "Memory", clock(memory))});
+}
+
 }  // namespace
 
 std::vector<Field> read_meters(const Gpu& gpu) {
@@ -115,6 +129,10 @@ std::vector<Field> read_meters(const Gpu& gpu) {
   fields.push_back(temperature_field(gpu));
   fields.push_back(power_field(gpu));
   fields.push_back(clocks_field<"nvmlDeviceGetClockInfo">(gpu, "clocks", "Clocks"));
+  fields.push_back(
+      applications_field<"nvmlDeviceGetApplicationsClock">(gpu, "applications_clocks", "Applications Clocks"));
+  fields.push_back(applications_field<"nvmlDeviceGetDefaultApplicationsClock">(gpu, "default_applications_clocks",
+                                                                               "Default Applications Clocks"));
   fields.push_back(clocks_field<"nvmlDeviceGetMaxClockInfo">(gpu, "max_clocks", "Max Clocks"));
   return fields;
 }

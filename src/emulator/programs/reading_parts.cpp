@@ -10,8 +10,6 @@ namespace partita::emulator::programs {
 
 namespace {
 
-std::string number(std::optional<unsigned> value) { return value ? std::to_string(*value) : "N/A"; }
-
 Field memory_field(std::string tag, std::string label, const std::optional<driver::NvmlMemory>& memory) {
   const auto text = [&](std::uint64_t driver::NvmlMemory::* part) { return memory ? mib((*memory).*part) : "N/A"; };
   std::vector<Field> parts = {leaf("total", "Total", text(&driver::NvmlMemory::total))};

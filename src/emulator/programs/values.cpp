@@ -41,6 +41,13 @@ constexpr Column kGpuColumns[] = {
     {"display_active", "display_active"},
     {"persistence_mode", "persistence_mode"},
     {"accounting.mode", "accounting_mode"},
+    {"accounting.buffer_size", "accounting_mode_buffer_size"},
+    {"inforom.img", "inforom_version/img_version"},
+    {"inforom.image", "inforom_version/img_version"},
+    {"inforom.oem", "inforom_version/oem_object"},
+    {"inforom.ecc", "inforom_version/ecc_object"},
+    {"inforom.pwr", "inforom_version/pwr_object"},
+    {"inforom.power", "inforom_version/pwr_object"},
     {"compute_mode", "compute_mode"},
     {"compute_cap", "compute_cap"},
     {"fan.speed", "fan_speed", "%"},
@@ -69,9 +76,21 @@ constexpr Column kGpuColumns[] = {
     {"clocks.current.sm", "clocks/sm_clock", "MHz"},
     {"clocks.mem", "clocks/mem_clock", "MHz"},
     {"clocks.current.memory", "clocks/mem_clock", "MHz"},
+    {"clocks.video", "clocks/video_clock", "MHz"},
+    {"clocks.current.video", "clocks/video_clock", "MHz"},
+    {"clocks.applications.gr", "applications_clocks/graphics_clock", "MHz"},
+    {"clocks.applications.graphics", "applications_clocks/graphics_clock", "MHz"},
+    {"clocks.applications.mem", "applications_clocks/mem_clock", "MHz"},
+    {"clocks.applications.memory", "applications_clocks/mem_clock", "MHz"},
+    {"clocks.default_applications.gr", "default_applications_clocks/graphics_clock", "MHz"},
+    {"clocks.default_applications.graphics", "default_applications_clocks/graphics_clock", "MHz"},
+    {"clocks.default_applications.mem", "default_applications_clocks/mem_clock", "MHz"},
+    {"clocks.default_applications.memory", "default_applications_clocks/mem_clock", "MHz"},
     {"clocks.max.gr", "max_clocks/graphics_clock", "MHz"},
     {"clocks.max.sm", "max_clocks/sm_clock", "MHz"},
+    {"clocks.max.graphics", "max_clocks/graphics_clock", "MHz"},
     {"clocks.max.mem", "max_clocks/mem_clock", "MHz"},
+    {"clocks.max.memory", "max_clocks/mem_clock", "MHz"},
     {"mig.mode.current", "mig_mode/current_mig"},
     {"mig.mode.pending", "mig_mode/pending_mig"},
 };
@@ -88,7 +107,7 @@ std::unexpected<Error> unknown_field(const std::string& name) {
 
 // "16x" is 16 here, and what is not known stands in brackets.
 std::string value_of(const Column& column, std::string text, bool units) {
-  if (text == "N/A") return "[N/A]";
+  if (text == "N/A" || text.starts_with("Requested functionality")) return "[" + text + "]";
   if (column.path.starts_with("pci/pci_gpu_link_info") && text.ends_with("x")) text.pop_back();
   const bool temperature = column.name == "temperature.gpu";
   if (!units || temperature) text = text.substr(0, column.unit.empty() && !temperature ? text.npos : text.find(' '));
