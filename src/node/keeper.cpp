@@ -54,6 +54,7 @@ Result<void> Keeper::serve_once(std::span<LeaseCall* const> calls, bool tick) {
   TRY_VOID(look());
   settle(tick);
   room_changed_ |= tick;  // processes of others may have ended
+  tells_reasons_ = tick && std::exchange(reasons_old_, false);
   for (LeaseCall* call : calls) begin(*call);
   for (int attempt = 1;; ++attempt) {
     place_all();
@@ -122,6 +123,7 @@ void Keeper::event(std::string_view kind, std::string_view lease, std::string te
 
 void Keeper::changed(LeaseRecord& record) {
   changed_.insert(record.lease.id);
+  reasons_old_ = true;
   record.shown = nullptr;
 }
 

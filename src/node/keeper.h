@@ -151,6 +151,7 @@ class Keeper {
   Result<void> take_choice(LeaseRecord& record, const lease::Choice& choice);
   void wait_again(LeaseRecord& record);
   void refuse(std::int64_t bundle, const Error& error);
+  void tell_reason(std::int64_t bundle);
   void put_back(LeaseRecord& record, LeaseRecord before);
   std::vector<const LeaseRecord*> kept_rooms();
   std::vector<std::string> resting() const;
@@ -215,6 +216,8 @@ class Keeper {
   layout::NodeState state_;  // as looked at, then as this group plans it
   bool stale_ = false;       // memory may not be as the ledger is
   bool room_changed_ = true;
+  bool reasons_old_ = true;     // who waits was told of leases that may have changed since
+  bool tells_reasons_ = false;  // in this group
   static constexpr std::string_view kSomeoneElse = "someone else";
   std::string_view taken_by_ = kSomeoneElse;  // whose work it is when a partition is not there any more
   std::map<std::string, Error> unfinished_;   // GPUs in the middle of an operation: UUID

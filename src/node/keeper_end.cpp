@@ -160,6 +160,7 @@ void Keeper::end(LeaseRecord& record, std::string cause) {
   ended.lease.estimate.reset();
   ended.lease.cause = std::move(cause);
   ended.shown = nullptr;
+  reasons_old_ = true;
   event("lease.ended", ended.lease.name, ended.lease.cause);
   ended_.push_back(std::move(ended));
 }

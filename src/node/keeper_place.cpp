@@ -36,6 +36,17 @@ Error some_fit(std::size_t fit, std::size_t asked, Error next) {
   return {next.code, std::move(message), std::move(next.details)};
 }
 
+// The pin names the lease alone: until when it holds is told of its occupant.
+void leave_expiry_out(layout::NodeState& state, const LeaseRecord& record) {
+  const LeasePlace& place = *record.place;
+  const auto there = std::ranges::find(state.gpus, place.gpu, &layout::Gpu::uuid);
+  if (there == state.gpus.end() || place.whole_gpu) return;
+  for (layout::GpuInstance& instance : there->instances)
+    for (layout::Pin& pin : instance.pins)
+      if (instance.placement.start == place.instance.start && pin.reason == layout::Pin::Reason::leased)
+        pin.holder = lease_name_text(record);
+}
+
 }  // namespace
 
 // All of one request, or none.
@@ -66,14 +77,16 @@ Result<void> Keeper::place_one(LeaseRecord& record) {
 Error Keeper::reason(const LeaseRecord& record) {
   auto constraints = constraints_of(record);
   if (!constraints) return std::move(constraints).error();
-  for (const auto& [id, other] : book_.live())
-    if (other.place && id != record.lease.id)
-      constraints->occupants.push_back(
-          {other.lease.name, other.place->gpu,
-           other.place->whole_gpu ? std::nullopt : std::optional(other.place->instance.start), other.lease.expires});
+  layout::NodeState state = state_;
+  for (const auto& [id, other] : book_.live()) {
+    if (!other.place || id == record.lease.id) continue;
+    constraints->occupants.push_back(
+        {other.lease.name, other.place->gpu,
+         other.place->whole_gpu ? std::nullopt : std::optional(other.place->instance.start), other.lease.expires});
+    leave_expiry_out(state, other);
+  }
   const api::Requirement& wanted = record.lease.requirement;
   const std::size_t asked = book_.bundle(record.bundle).size();
-  layout::NodeState state = state_;
   for (std::size_t fit = 0; fit < asked; ++fit) {
     auto choice = lease::choose(state, wanted, *constraints, geometries_);
     if (!choice) return fit == 0 ? std::move(choice).error() : some_fit(fit, asked, std::move(choice).error());
@@ -200,6 +213,17 @@ void Keeper::refuse(std::int64_t bundle, const Error& error) {
     changed_.erase(record->lease.id);
     if (record->stored) dropped_.push_back(record->lease.id);
     (void)book_.take(record->lease.id);
+  }
+}
+
+// Why it waits now. Not stored: it is found again.
+void Keeper::tell_reason(std::int64_t bundle) {
+  const Error now = reason(*book_.find(bundle));
+  for (LeaseRecord* record : book_.bundle(bundle)) {
+    if (record->lease.cause == now.message && record->lease.cause_details == now.details) continue;
+    record->lease.cause = now.message;
+    record->lease.cause_details = now.details;
+    record->shown = nullptr;
   }
 }
 

@@ -9,6 +9,8 @@ namespace {
 
 using State = api::LeaseState;
 
+constexpr int kReasonsKept =
+    8;  // of those that wait: why is found anew when leases have changed; it costs a search each
 constexpr auto kEndsWithin = std::chrono::seconds(12);  // what runs after expiry and grace: SIGTERM, SIGKILL
 
 }  // namespace
@@ -111,7 +113,10 @@ void Keeper::plan_rest(const std::vector<std::int64_t>& turns, bool only_new) {
       record->lease.estimate = turn.at;
       record->shown = nullptr;
     }
-    if (pending_.contains(turn.id)) refuse(turn.id, reason(*book_.find(turn.id)));
+    if (pending_.contains(turn.id))
+      refuse(turn.id, reason(*book_.find(turn.id)));
+    else if (tells_reasons_ && position <= kReasonsKept)
+      tell_reason(turn.id);
   }
 }
 

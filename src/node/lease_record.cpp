@@ -18,6 +18,10 @@ std::string until_text(Time at, Time now) {
 
 }  // namespace
 
+std::string lease_name_text(const LeaseRecord& record) {
+  return fmt::format("lease {} ({})", record.lease.name, record.lease.holder.user);
+}
+
 std::string lease_text(const LeaseRecord& record, Time now) {
   const api::Lease& lease = record.lease;
   return fmt::format("lease {} ({}{})", lease.name, lease.holder.user,

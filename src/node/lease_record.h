@@ -48,6 +48,8 @@ struct LeaseRecord {
 
 // "lease alice-train (alice, until 14:05)".
 std::string lease_text(const LeaseRecord& record, Time now);
+// "lease alice-train (alice)".
+std::string lease_name_text(const LeaseRecord& record);
 
 inline bool holds_partition(api::LeaseState state) {
   using enum api::LeaseState;

@@ -124,7 +124,8 @@ std::string requirement_words(const api::Requirement& requirement) {
 
 std::string waiting_words(const api::Lease& lease, Time now) {
   auto out = fmt::format("lease {} waits for {}", lease.name, requirement_words(lease.requirement));
-  if (const auto turn = turn_words(lease, now); !turn.empty()) out += ": " + turn;
+  if (const auto turn = turn_words(lease, now); !turn.empty()) out += ", " + turn;
+  if (!lease.cause.empty()) out += ": " + printable(lease.cause);
   return out;
 }
 
@@ -157,7 +158,8 @@ std::string draw_leases(const Look& look, const std::vector<api::Lease>& leases,
                {where_words(lease)},
                {holder_words(lease.holder)},
                {time_words(lease, now)}});
-    if (lease.state == State::ended && !lease.cause.empty()) table.add_note({printable(lease.cause), Tone::faint});
+    const bool explained = lease.state == State::ended || lease.state == State::waiting;
+    if (explained && !lease.cause.empty()) table.add_note({printable(lease.cause), Tone::faint});
   }
   return table.draw(look);
 }

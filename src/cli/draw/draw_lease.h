@@ -18,7 +18,7 @@ std::string draw_leases(const Look& look, const std::vector<api::Lease>& leases,
 
 // "3g.20gb", "9.00 GiB or more", "a whole GPU".
 std::string requirement_words(const api::Requirement& requirement);
-// "lease a waits for 3g.20gb: 2nd in line, at the latest in 3m".
+// "lease a waits for 3g.20gb, 2nd in line, at the latest in 3m: releasing lease b makes it fit".
 std::string waiting_words(const api::Lease& lease, Time now);
 
 }  // namespace partita::cli
