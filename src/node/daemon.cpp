@@ -117,6 +117,12 @@ class Daemon final : public LeaseVerbs<DaemonNode> {
     return {};
   }
 
+  std::vector<std::string> policy_warnings() override {
+    lease::Policy policy;
+    run([&](Keeper& keeper) { policy = keeper.policy(); });
+    return unknown_names(policy);
+  }
+
  private:
   Result<std::vector<api::Lease>> serve(LeaseCall& call, const api::Caller& /*caller*/) override {
     Task task;

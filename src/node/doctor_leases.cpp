@@ -55,6 +55,10 @@ void add_policy(const Options& options, const Book& book, std::vector<api::Findi
   }
   const std::string found = limits.empty() ? fmt::format("{} sets no quotas", policy->file) : join(limits, "; ");
   findings.push_back({Level::ok, "policy", found, ""});
+  if (const auto unknown = unknown_names(*policy); !unknown.empty())
+    findings.push_back(
+        {Level::warning, "names in the policy", join(unknown, "; "),
+         "their limits hold for nobody until there is such a name: correct it, or add the user or group"});
   if (!full.empty())
     findings.push_back({Level::warning, "quotas", "used up: " + join(full, "; "),
                         "release leases, or raise the limit in " + policy->file});

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/duration.h"
 #include "node/lease_test_support.h"
 #include "node/process_id.h"
 
@@ -333,6 +334,50 @@ TEST(LeaseDaemon, QueuesWhatDoesNotFitAndTellsWhen) {
   value(daemon->release(world.change("big")));
   EXPECT_EQ(value(daemon->leases({{}, "small", "", false, 0, 0})).at(0).state, LeaseState::active);
   EXPECT_THAT(value(daemon->events({{}, seen, 10, std::chrono::seconds(5)})), testing::Not(IsEmpty()));
+}
+
+TEST(LeaseDaemon, WhoWaitsIsToldOfThoseThatAreInTheWayNow) {
+  LeaseWorld world(kOneGpu);
+  world.must_apply(world.exactly({{0, {}}}));
+  auto daemon = world.open_daemon();
+  auto first = world.ask("4g.20gb", "first");
+  first.duration = std::chrono::hours(1);
+  value(daemon->lease(first));
+  value(daemon->lease(world.ask("3g.20gb", "second")));
+  const api::Lease waits = value(daemon->lease(world.ask("4g.20gb", "late"))).at(0);
+  const std::string hour = partita::to_string(world.clock.time + std::chrono::hours(1));
+  EXPECT_EQ(waits.cause,
+            "4g.20gb does not fit on this node now; releasing lease first (root) (4g.20gb@0 of GPU 0, until " + hour +
+                ") makes it fit");
+  EXPECT_THAT(waits.cause_details, ElementsAre("GPU 0: in the way 4g.20gb@0 (lease first (root), until " + hour +
+                                               "), 3g.20gb@4 (lease second (root), until it is released)"))
+      << "each expiry once";
+  value(daemon->renew(world.change("first"), std::chrono::hours(5)));
+  const std::string later = partita::to_string(world.clock.time + std::chrono::hours(5));
+  const auto told = [&] { return value(daemon->leases({{}, "late", "", false, 0, 0})).at(0).cause; };
+  for (int i = 0; i < 300 && told().find(later) == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // the daemon's next look
+  EXPECT_THAT(told(), HasSubstr("until " + later));
+}
+
+TEST(LeaseDaemon, WarnsOfNamesInThePolicyThatNobodyHas) {
+  LeaseWorld world(kOneGpu);
+  world.options.policy_file = world.root.write("policy.yaml", R"(version: v1
+users:
+  root: {partitions: 9}
+  no-such-user: {partitions: 1}
+groups:
+  no-such-group: {partitions: 1}
+)");
+  const std::string file = world.options.policy_file.string();
+  const std::string user = file + ":4: this machine knows no user \"no-such-user\"";
+  const std::string group = file + ":6: this machine knows no group \"no-such-group\"";
+  const auto findings = value(world.open()->doctor()).findings;
+  const auto found = std::ranges::find(findings, "names in the policy", &api::Finding::what);
+  ASSERT_NE(found, findings.end());
+  EXPECT_EQ(found->level, api::Finding::Level::warning);
+  EXPECT_EQ(found->found, user + "; " + group);
+  EXPECT_THAT(world.open_daemon()->policy_warnings(), ElementsAre(user, group)) << "and it starts";
 }
 
 TEST(LeaseDaemon, ReleasesWhenItsHoldersProcessEnds) {

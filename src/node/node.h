@@ -53,6 +53,8 @@ class DaemonNode : public api::Node {
  public:
   // Reads the policy file again; a wrong one leaves the old policy.
   virtual Result<void> reload() = 0;
+  // What is odd in the policy that holds, one line each: users and groups that this machine does not know.
+  virtual std::vector<std::string> policy_warnings() = 0;
 };
 Result<std::unique_ptr<DaemonNode>> open_daemon(catalog::Catalog& catalog, const Clock& clock, Options options,
                                                 const std::filesystem::path& socket, Progress* progress = nullptr);

@@ -1,11 +1,15 @@
 #include "node/view.h"
 
 #include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <system_error>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "node/book.h"
 #include "node/ledger.h"
 #include "node/lock.h"
@@ -96,6 +100,22 @@ Result<lease::Policy> load_policy(const Options& options) {
   std::error_code unused;
   if (options.policy_file.empty() || !std::filesystem::exists(options.policy_file, unused)) return lease::Policy{};
   return lease::read_policy(TRY(read_file(options.policy_file, 1u << 20)), options.policy_file.string());
+}
+
+std::vector<std::string> unknown_names(const lease::Policy& policy) {
+  std::vector<std::string> unknown;
+  const auto look = [&](const auto& limits, std::string_view what, auto find) {
+    for (const auto& [name, limit] : limits) {
+      errno = 0;
+      const bool known = find(name.c_str()) != nullptr;
+      const bool cannot_tell = errno != 0 && errno != ENOENT && errno != ESRCH;
+      if (known || cannot_tell) continue;
+      unknown.push_back(fmt::format("{}:{}: this machine knows no {} {}", policy.file, limit.line, what, quote(name)));
+    }
+  };
+  look(policy.users, "user", [](const char* name) { return ::getpwnam(name); });
+  look(policy.groups, "group", [](const char* name) { return ::getgrnam(name); });
+  return unknown;
 }
 
 api::PolicyAnswer policy_answer(const lease::Policy& policy, const api::Caller& caller, const lease::Usages& usages) {

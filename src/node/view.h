@@ -25,6 +25,8 @@ Result<api::NodePlanAnswer> plan_of(View view, const api::PlanRequest& request);
 
 // The policy file, as it is now; without one there are no limits.
 Result<lease::Policy> load_policy(const Options& options);
+// "policy.yaml:9: no user alice": who has limits and is not known to this machine (now: names may come, from LDAP).
+std::vector<std::string> unknown_names(const lease::Policy& policy);
 api::PolicyAnswer policy_answer(const lease::Policy& policy, const api::Caller& caller, const lease::Usages& usages);
 bool asked_for(const api::LeaseQuery& query, const api::Lease& lease);
 

@@ -58,6 +58,10 @@ Result<void> make_folder_of(const std::filesystem::path& socket) {
               "the folder of the socket " + socket.string() + " cannot be made: " + error.message());
 }
 
+void warn_of_policy(node::DaemonNode& node) {
+  for (const std::string& line : node.policy_warnings()) note("warning: " + line + ": the limit holds for nobody");
+}
+
 // SIGHUP reads the policy again, SIGTERM and SIGINT end it. `signals` are blocked in all threads.
 void obey(const sigset_t& signals, node::DaemonNode& node) {
   for (;;) {
@@ -68,7 +72,8 @@ void obey(const sigset_t& signals, node::DaemonNode& node) {
     if (!reloaded)
       print_error(nullptr, reloaded.error());
     else
-      std::fputs("partita: the policy is read again\n", stderr);
+      note("the policy is read again");
+    warn_of_policy(node);
   }
 }
 
@@ -108,6 +113,7 @@ Result<int> run_serve(const Parsed& parsed) {
   NotedWaiting waiting;
   const auto name = place.options.name;
   const auto node = TRY(node::open_daemon(catalog, clock, std::move(place.options), options.socket, &waiting));
+  warn_of_policy(*node);
   const auto server = TRY(serve::Server::open(*node, clock, options));
   auto sentence = "partita serves " + name + " at " + options.socket.string();
   if (server->tcp_port() != 0) sentence += ", and with TLS on port " + std::to_string(server->tcp_port());
