@@ -81,11 +81,29 @@ std::vector<BarCell> cells_of(const FleetAnswer& answer, const Group& group, int
   return out;
 }
 
+// Which GPUs of live nodes a group of the plan is: "rva GPU 4, 6, 7; rvb GPU 0".
+std::string live_gpus(const FleetAnswer& answer, const Group& group) {
+  constexpr std::size_t kMost = 4;  // nodes
+  const int at = static_cast<int>(&group - answer.plan.groups.data());
+  std::vector<std::string> nodes;
+  for (const auto& node : answer.nodes) {
+    const auto& live = answer.fleet.groups[static_cast<std::size_t>(node.group)];
+    std::vector<int> gpus;
+    for (std::size_t i = 0; i < live.live.size(); ++i)
+      if (node.gpus[i] == at) gpus.push_back(live.live[i].index);
+    if (!gpus.empty()) nodes.push_back(fmt::format("{} GPU {}", printable(live.name), fmt::join(gpus, ", ")));
+  }
+  if (nodes.empty()) return "";
+  const auto more = nodes.size() > kMost ? nodes.size() - kMost : 0;
+  nodes.resize(nodes.size() - more);
+  return "  " + join(nodes, "; ") + (more > 0 ? fmt::format("; and on {}", count_of(more, "more node")) : "");
+}
+
 std::string draw_group(const Look& look, const FleetAnswer& answer, const Group& group) {
   const auto& board = *kind_of(answer, group.kind).board;
   std::string out = fmt::format("{} × {}", group.count, board.id);
   if (!look.unicode) out = fmt::format("{} x {}", group.count, board.id);
-  out = paint(look, Tone::strong, out);
+  out = paint(look, Tone::strong, out) + live_gpus(answer, group);
   if (group.instances.empty()) return out + "  empty\n";
   if (!group.destroyed.empty()) {
     std::vector<std::string> names;
@@ -168,16 +186,37 @@ std::string draw_turn_on(const FleetAnswer& answer) {
   return nodes.empty() ? "" : "MIG mode is off and must be turned on first: " + join(nodes, "; ") + '\n';
 }
 
+// A table that names no board is taken for all: the reader judges whether it may be.
+std::string times_of(const FleetAnswer& answer) {
+  const bool any = std::ranges::any_of(answer.choices, [](const auto& list) {
+    return std::ranges::any_of(list, [](const fleet::ServiceChoice& choice) { return choice.board.empty(); });
+  });
+  return "times are those of " + printable(answer.points_table) + (any ? ", taken for every board" : "");
+}
+
+std::string draw_in_all(const FleetAnswer& answer) {
+  if (int{answer.steady} + int{answer.leases.has_value()} + int{answer.batch.has_value()} < 2) return "";
+  const auto gpus = gpus_in_all(answer);
+  std::vector<std::string> parts;
+  if (answer.steady) parts.push_back(fmt::format("{} for counts and services", gpus.steady));
+  const char* more = answer.steady ? " more" : "";
+  if (answer.leases) parts.push_back(fmt::format("{}{} for leases", gpus.leases, more));
+  if (answer.batch) parts.push_back(fmt::format("{}{} for jobs", gpus.jobs, more));
+  return fmt::format("\nin all {} in use: {}\n", count_of(static_cast<std::size_t>(gpus.sum()), "GPU"),
+                     join(parts, ", "));
+}
+
 std::string draw_services(const FleetAnswer& answer) {
   std::string out;
   if (answer.rule && answer.rule->kind == fleet::ServiceRule::Kind::queueing)
     out += fmt::format(
-        "services: {:g} % of requests within their limit, arrivals' variability {:g}, service times taken "
-        "{:g}-fold{}\n",
-        100 * answer.rule->quantile, answer.rule->variability, answer.rule->time_margin,
-        answer.predicted ? "; times are predicted, and planned with the longest of 99.5 % of what they may be" : "");
+        "services: {:g} % of requests within their limit, arrivals' variability {:g}{}; {}\n",
+        100 * answer.rule->quantile, answer.rule->variability,
+        answer.rule->time_margin > 1 ? fmt::format(", times taken {:g} times as long", answer.rule->time_margin) : "",
+        answer.predicted ? "times are predicted, and planned with the longest of 99.5 % of what they may be"
+                         : times_of(answer));
   else if (answer.rule)
-    out += "services: a batch takes less than 0.45 of its limit, no queueing\n";
+    out += fmt::format("services: a batch takes less than 0.45 of its limit, no queueing; {}\n", times_of(answer));
   for (const auto& each : answer.confirmed) {
     out += fmt::format(
         "simulated: {} meets its limit in {} of {} runs, {:.2f} % of requests late, {:.2f} % in the worst run",
@@ -200,7 +239,7 @@ std::string draw_fleet_plan(const Look& look, const FleetAnswer& answer) {
     out += part;
   }
   out += draw_timed_explanation(look, answer);
-  out += draw_turn_on(answer);
+  out += draw_in_all(answer) + draw_turn_on(answer);
   for (const auto& path : answer.written) out += "wrote " + path + '\n';
   return out;
 }

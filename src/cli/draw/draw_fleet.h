@@ -27,11 +27,13 @@ struct FleetAnswer {
   std::vector<fleet::Service> services;  // parallel to it
   std::optional<fleet::ServiceRule> rule;
   bool predicted = false;                   // the services' points
+  std::string points_table;                 // that they are read from; empty: predicted
   std::vector<study::Confirmed> confirmed;  // per service, where it was asked for
   std::optional<fleet::LeasePlan> leases;
   std::optional<fleet::BatchPlan> batch;
   std::vector<std::string> assumed_times;  // boards whose times of reconfiguration are those of others
   std::vector<fleet::NodeLayout> nodes;
+  std::vector<fleet::TimedGpu> timed;  // of leases, then of jobs
   std::vector<fleet::MigOff> turn_on;  // of live nodes
   std::optional<fleet::Explanation> explanation;
   std::vector<fleet::LeaseMargin> lease_margins;  // where an explanation was asked for
@@ -50,6 +52,16 @@ std::string draw_explanation(const Look& look, const FleetAnswer& answer);
 std::string draw_timed_explanation(const Look& look, const FleetAnswer& answer);
 // The same as a page: timelines of the GPUs, one row per instance.
 report::Report fleet_report(const FleetAnswer& answer, const std::string& command);
+
+// What leases (first), then jobs run on: "rva 4" of a live node, else a number. The same with "GPU" in it.
+std::string timed_gpu(const FleetAnswer& answer, std::size_t number);
+std::string timed_gpu_title(const FleetAnswer& answer, std::size_t number);
+// GPUs in use by all parts of the plan.
+struct GpusInAll {
+  std::int64_t steady = 0, leases = 0, jobs = 0;  // of leases and jobs those that are not in use otherwise
+  std::int64_t sum() const { return steady + leases + jobs; }
+};
+GpusInAll gpus_in_all(const FleetAnswer& answer);
 
 // Of GPUs of the room's kind.
 const catalog::Profile& profile_of(const fleet::Room& room, int kind, int profile);

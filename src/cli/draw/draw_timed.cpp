@@ -80,10 +80,9 @@ class Canvas {
 
 std::string axis(double end) { return fmt::format("    0 s to {:.6g} s, one row per placement unit\n", end); }
 
-std::string title(const Look& look, std::string_view what, const fleet::Room& room, int kind, std::size_t number) {
-  return paint(
-             look, Tone::strong,
-             fmt::format("{}, GPU {}  {}", what, number, room.fleet.kinds[static_cast<std::size_t>(kind)].board->id)) +
+std::string title(const Look& look, std::string_view what, const fleet::Room& room, int kind, const std::string& gpu) {
+  return paint(look, Tone::strong,
+               fmt::format("{}, {}  {}", what, gpu, room.fleet.kinds[static_cast<std::size_t>(kind)].board->id)) +
          '\n';
 }
 
@@ -113,7 +112,11 @@ std::string assumed(const FleetAnswer& answer) {
          ": the longest known of other boards are taken\n";
 }
 
-Table runs_table(const fleet::BatchPlan& plan, std::size_t& left) {
+// Jobs' GPUs come behind those of leases.
+std::size_t first_of_jobs(const FleetAnswer& answer) { return answer.leases ? answer.leases->calendar.gpus.size() : 0; }
+
+Table runs_table(const FleetAnswer& answer, std::size_t& left) {
+  const auto& plan = *answer.batch;
   Table table({{"job"}, {"GPU", true}, {"instance"}, {"begins", true}, {"ends", true}});
   std::size_t rows = 0;
   for (std::size_t g = 0; g < plan.schedule.gpus.size(); ++g)
@@ -122,7 +125,7 @@ Table runs_table(const fleet::BatchPlan& plan, std::size_t& left) {
         if (++rows > kMostLines) continue;
         const auto& profile = profile_of(plan.room, plan.schedule.gpus[g].kind, instance.placed.profile);
         table.add({{printable(plan.batch.jobs[static_cast<std::size_t>(run.job)].name)},
-                   {std::to_string(g)},
+                   {timed_gpu(answer, first_of_jobs(answer) + g)},
                    {fmt::format("{}@{}", profile.name, instance.placed.start)},
                    {fmt::format("{:.1f}", run.begin_s)},
                    {fmt::format("{:.1f}", run.end_s)}});
@@ -133,6 +136,34 @@ Table runs_table(const fleet::BatchPlan& plan, std::size_t& left) {
 
 }  // namespace
 
+std::string timed_gpu(const FleetAnswer& answer, std::size_t number) {
+  const auto gpu = number < answer.timed.size() ? answer.timed[number] : fleet::TimedGpu{};
+  if (gpu.group < 0) return std::to_string(number);
+  const auto& group = answer.fleet.groups[static_cast<std::size_t>(gpu.group)];
+  return fmt::format("{} {}", printable(group.name), group.live[static_cast<std::size_t>(gpu.place)].index);
+}
+
+std::string timed_gpu_title(const FleetAnswer& answer, std::size_t number) {
+  auto out = timed_gpu(answer, number);
+  const auto behind = out.rfind(' ');  // of the node's name
+  return out.insert(behind == std::string::npos ? 0 : behind + 1, "GPU ");
+}
+
+GpusInAll gpus_in_all(const FleetAnswer& answer) {
+  GpusInAll out;
+  if (answer.steady) out.steady = fleet::totals(answer.fleet.fleet, answer.plan).gpus_used;
+  // Pinned beside the steady plan is what serves it, or was pinned before.
+  const auto fresh = [&](const auto& gpus, const fleet::Room& room) {
+    return std::ranges::count_if(gpus, [&](const auto& gpu) {
+      const auto& state = room.fleet.kinds[static_cast<std::size_t>(gpu.kind)].state;
+      return !answer.steady || std::ranges::none_of(state, &fleet::Occupant::pinned);
+    });
+  };
+  if (answer.leases) out.leases = fresh(answer.leases->calendar.gpus, answer.leases->room);
+  if (answer.batch) out.jobs = fresh(answer.batch->schedule.gpus, answer.batch->room);
+  return out;
+}
+
 const catalog::Profile& profile_of(const fleet::Room& room, int kind, int profile) {
   return room.fleet.kinds[static_cast<std::size_t>(kind)].board->profiles[static_cast<std::size_t>(profile)];
 }
@@ -142,10 +173,12 @@ std::string draw_batch(const Look& look, const FleetAnswer& answer) {
   const auto& plan = *answer.batch;
   std::string out;
   for (std::size_t g = 0; g < std::min(kMostDrawn, plan.schedule.gpus.size()); ++g)
-    out += title(look, "jobs", plan.room, plan.schedule.gpus[g].kind, g) + draw_gpu(look, plan, plan.schedule.gpus[g]);
+    out +=
+        title(look, "jobs", plan.room, plan.schedule.gpus[g].kind, timed_gpu_title(answer, first_of_jobs(answer) + g)) +
+        draw_gpu(look, plan, plan.schedule.gpus[g]);
   out += more(plan.schedule.gpus.size()) + axis(plan.schedule.makespan_s) + '\n';
   std::size_t left = 0;
-  out += runs_table(plan, left).draw(look);
+  out += runs_table(answer, left).draw(look);
   if (left > 0) out += fmt::format("and {} more: see them with -o json\n", count_of(left, "run"));
   const auto& schedule = plan.schedule;
   const double value = schedule.value(plan.batch.goal);
@@ -180,7 +213,7 @@ std::string draw_leases(const Look& look, const FleetAnswer& answer) {
     for (const auto& span : gpu.spans)
       canvas.add({span.placed.start, profile_of(plan.room, gpu.kind, span.placed.profile).placement_size, span.from_s,
                   span.until_s, plan.leases[static_cast<std::size_t>(span.lease)].name, false});
-    out += title(look, "leases", plan.room, gpu.kind, g) + canvas.draw();
+    out += title(look, "leases", plan.room, gpu.kind, timed_gpu_title(answer, g)) + canvas.draw();
   }
   out += more(calendar.gpus.size()) + axis(end) + '\n';
   out += fmt::format("leases never wait on {}: at most {} at once, most needed at {:g} s; ",

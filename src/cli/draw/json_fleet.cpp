@@ -94,6 +94,17 @@ Json explanation_json(const FleetAnswer& answer) {
 
 Json seconds_or_null(const std::optional<double>& time) { return time ? Json(*time) : Json(nullptr); }
 
+// Which one it is, for a live node.
+Json timed_gpu_json(const FleetAnswer& answer, const fleet::Room& room, int kind, std::size_t number) {
+  Json out{{"board", room.fleet.kinds[static_cast<std::size_t>(kind)].board->id}, {"node", nullptr}, {"gpu", nullptr}};
+  const auto gpu = number < answer.timed.size() ? answer.timed[number] : fleet::TimedGpu{};
+  if (gpu.group < 0) return out;
+  const auto& group = answer.fleet.groups[static_cast<std::size_t>(gpu.group)];
+  out["node"] = group.name;
+  out["gpu"] = group.live[static_cast<std::size_t>(gpu.place)].index;
+  return out;
+}
+
 Json jobs_json(const FleetAnswer& answer) {
   if (!answer.batch) return nullptr;
   const auto& plan = *answer.batch;
@@ -114,6 +125,7 @@ Json jobs_json(const FleetAnswer& answer) {
                           {"board", margin->board},
                           {"with_one_gpu_less_s", seconds_or_null(margin->less)},
                           {"with_one_gpu_more_s", seconds_or_null(margin->more)}};
+  std::size_t number = answer.leases ? answer.leases->calendar.gpus.size() : 0;
   for (const auto& gpu : plan.schedule.gpus) {
     Json instances = Json::array();
     for (const auto& each : gpu.instances) {
@@ -131,8 +143,8 @@ Json jobs_json(const FleetAnswer& answer) {
                                {"end_s", run.end_s}});
       instances.push_back(std::move(one));
     }
-    out["gpus"].push_back({{"board", plan.room.fleet.kinds[static_cast<std::size_t>(gpu.kind)].board->id},
-                           {"instances", std::move(instances)}});
+    out["gpus"].push_back(timed_gpu_json(answer, plan.room, gpu.kind, number++));
+    out["gpus"].back()["instances"] = std::move(instances);
   }
   return out;
 }
@@ -153,6 +165,7 @@ Json leases_json(const FleetAnswer& answer) {
     out["explanation"].push_back({{"lease", plan.leases[static_cast<std::size_t>(margin.lease)].name},
                                   {"runs_at_peak", margin.at_peak},
                                   {"cost_without", margin.cost_without}});
+  std::size_t number = 0;
   for (const auto& gpu : calendar.gpus) {
     Json spans = Json::array();
     for (const auto& span : gpu.spans)
@@ -161,8 +174,8 @@ Json leases_json(const FleetAnswer& answer) {
                        {"start", span.placed.start},
                        {"from_s", span.from_s},
                        {"until_s", span.until_s}});
-    out["gpus"].push_back(
-        {{"board", plan.room.fleet.kinds[static_cast<std::size_t>(gpu.kind)].board->id}, {"leases", std::move(spans)}});
+    out["gpus"].push_back(timed_gpu_json(answer, plan.room, gpu.kind, number++));
+    out["gpus"].back()["leases"] = std::move(spans);
   }
   return out;
 }
@@ -182,8 +195,8 @@ Json confirmed_json(const FleetAnswer& answer) {
 
 std::string to_json(const FleetAnswer& answer) {
   const auto sums = fleet::totals(answer.fleet.fleet, answer.plan);
-  Json out{{"optimal", answer.plan.optimal()},
-           {"method", answer.plan.method},
+  Json out{{"optimal", answer.steady ? Json(answer.plan.optimal()) : Json(nullptr)},
+           {"method", answer.steady ? Json(answer.plan.method) : Json(nullptr)},
            {"search_nodes", answer.plan.nodes},
            {"stopped_by_clock", answer.plan.stopped},
            {"levels", Json::array()},
@@ -193,6 +206,7 @@ std::string to_json(const FleetAnswer& answer) {
            {"instances_destroyed", sums.destroyed},
            {"compute_slices", sums.compute_slices},
            {"cost", sums.cost},
+           {"gpus_in_all", gpus_in_all(answer).sum()},
            {"groups", Json::array()},
            {"demand", Json::array()},
            {"nodes", Json::array()}};

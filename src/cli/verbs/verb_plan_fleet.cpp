@@ -1,6 +1,5 @@
 // partita plan --fleet FILE --demand FILE: the least plan for a fleet.
 #include <chrono>
-#include <set>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -47,6 +46,7 @@ Result<void> add_services(const fleet::DemandFile& file, const std::string& path
   } else {
     const auto text = TRY(table_text(told.table, path));
     points = TRY(fleet::read_points(text, told.table, told.without_suspect));
+    answer.points_table = told.table;
   }
   answer.choices = TRY(fleet::add_services(file, points, answer.fleet.fleet, answer.demand));
   answer.services = file.services;
@@ -106,15 +106,15 @@ Result<void> check_together(const Parsed& parsed) {
   return {};
 }
 
-// GPUs of the fleet's kinds that jobs and leases run on.
-std::set<int> timed_kinds(const FleetAnswer& answer) {
-  std::set<int> out;
-  const auto add = [&](const auto& gpus, const fleet::Room& room) {
-    for (const auto& gpu : gpus) out.insert(room.origin[static_cast<std::size_t>(gpu.kind)]);
-  };
-  if (answer.leases) add(answer.leases->calendar.gpus, answer.leases->room);
-  if (answer.batch) add(answer.batch->schedule.gpus, answer.batch->room);
-  return out;
+// Which GPUs timed leases and jobs run on, and where MIG mode must be turned on.
+void name_gpus(FleetAnswer& answer) {
+  std::vector<int> kinds;
+  if (answer.leases)
+    for (const auto& gpu : answer.leases->calendar.gpus) kinds.push_back(gpu.kind);
+  if (answer.batch)
+    for (const auto& gpu : answer.batch->schedule.gpus) kinds.push_back(gpu.kind);
+  answer.timed = fleet::timed_gpus(answer.fleet, answer.nodes, kinds);
+  answer.turn_on = fleet::mig_to_turn_on(answer.fleet, answer.plan, answer.nodes, answer.timed);
 }
 
 Result<void> write_files(const Parsed& parsed, FleetAnswer& answer) {
@@ -166,7 +166,7 @@ Result<int> run_plan_fleet(const Parsed& parsed) {
   TRY_VOID(add_timed(file, options, parsed.flag("explain"), answer));
   if (answer.steady && parsed.flag("explain"))
     answer.explanation = TRY(fleet::explain(answer.fleet.fleet, answer.demand, answer.plan, options));
-  answer.turn_on = fleet::mig_to_turn_on(answer.fleet, answer.plan, answer.nodes, timed_kinds(answer));
+  name_gpus(answer);
   TRY_VOID(write_files(parsed, answer));
   TRY_VOID(print_answer(parsed, format, answer));
   return 0;

@@ -24,9 +24,24 @@ void set_costs(IntegerProgram& program, const Program::Level& level) {
   for (const auto& term : level.terms) program.columns[at(term.column)].cost += term.value;
 }
 
-// From here on, no plan worse in this level.
+// From here on, no plan worse in this level. The slack is what the solver loses by rounding, but less than a step.
 void hold(IntegerProgram& program, const Program::Level& level, double value) {
-  program.add_row({-kUnbounded, value + 1e-7, level.terms});
+  double slack = 1e-7;
+  for (const auto& term : level.terms) slack = std::max(slack, 1e-7 * std::abs(term.value));
+  if (level.grain > 0) slack = std::min(slack, level.grain / 4);
+  IntegerProgram::Row row{-kUnbounded, value + slack, {}};
+  for (const auto& term : level.terms)
+    if (term.value > value + slack && program.columns[at(term.column)].integer)
+      program.columns[at(term.column)].upper = 0;  // one would be too much, and large numbers cost the others digits
+    else
+      row.terms.push_back(term);
+  program.add_row(std::move(row));
+}
+
+double sum_of(const Program::Level& level, const std::vector<double>& values) {
+  double out = 0;
+  for (const auto& term : level.terms) out += term.value * values[at(term.column)];
+  return out;
 }
 
 // GPUs of a bin that take an option are spread over the bin's kinds.
@@ -76,6 +91,11 @@ Result<Plan> by_program(const Fleet& fleet, const Demand& demand, const SolveOpt
     const auto solved = minimise(stage, options.limits, level.grain, values);
     plan.nodes += solved.nodes;
     plan.stopped = plan.stopped || solved.stopped;
+    if (solved.values.empty() && !first) {  // the plan stands; nothing is proven here
+      plan.levels.push_back({level.name, sum_of(level, values) + level.constant, level.constant});
+      hold(stage, level, sum_of(level, values));
+      continue;
+    }
     if (solved.values.empty()) {
       if (solved.status == IntegerSolution::Status::infeasible) return std::unexpected(shortage(fleet, demand));
       if (solved.stopped || (options.limits.stop && options.limits.stop()))

@@ -114,7 +114,20 @@ TEST(FleetFile, SaysWhereMigModeMustBeTurnedOn) {
   ASSERT_EQ(off.size(), 1U);
   EXPECT_THAT(off[0].gpus, ElementsAre(2));
   EXPECT_EQ(two.at(0).file.labels.at(0).entries.at(0).devices, (std::vector<int>{2, 3}));
-  EXPECT_THAT(mig_to_turn_on(*file, {}, {}, {0}).at(0).gpus, ElementsAre(2));
+}
+
+TEST(FleetFile, SaysWhichLiveGpusTimedWorkRunsOn) {
+  const auto file = read(live_node("n1", "a")).value();  // indices 2, with MIG mode off, and 3: one kind
+  const TimedGpu off{0, 0}, on{0, 1}, any;
+  EXPECT_THAT(timed_gpus(file, {}, {0}), ElementsAre(on));
+  EXPECT_THAT(timed_gpus(file, {}, {0, 1, 0, 0}), ElementsAre(on, any, off, any));
+  EXPECT_TRUE(mig_to_turn_on(file, {}, {}, {on}).empty());
+  EXPECT_THAT(mig_to_turn_on(file, {}, {}, {on, any, off}).at(0).gpus, ElementsAre(2));
+  // Beside a plan kinds are its groups: what serves, and what is left.
+  const auto demand = read_demand("version: v1\ndemand: [{profile: 7g.40gb, count: 1}]\n", "d", file.fleet).value();
+  const auto plan = solve(file.fleet, demand.demand).value();
+  const auto nodes = spread(file, plan);
+  EXPECT_THAT(timed_gpus(file, nodes, {nodes[0].gpus[0], nodes[0].gpus[1]}), ElementsAre(off, on));
 }
 
 TEST(FleetFile, RefusesWithFileLineAndKey) {
@@ -277,6 +290,36 @@ TEST(Shortage, SaysTheCeilingOfAnOpenFleet) {
   const auto plan = solve(fleet, demand.demand);
   ASSERT_FALSE(plan);
   EXPECT_THAT(plan.error().message, HasSubstr("more than the 10000000 GPUs"));
+}
+
+// Prices far apart: what an earlier quantity allows is not lost by rounding in the next.
+TEST(Solve, FindsThePlanWhateverThePrices) {
+  for (const auto* dear : {"10", "10000", "100000"}) {
+    const auto fleet =
+        read(groups(fmt::format(
+                 "  - {{board: h100-sxm5-80gb, nodes: 3, gpus_per_node: 1, price: 2.4999, holds: [{{profile: 1g.10gb, "
+                 "start: 3}}]}}\n"
+                 "  - {{board: a100-sxm4-40gb, nodes: 2, gpus_per_node: 1, price: {}, holds: [{{profile: 3g.20gb, "
+                 "start: 4}}]}}\n"
+                 "  - {{board: a30-24gb, nodes: 2, gpus_per_node: 1, price: 2.5, holds: [{{profile: 4g.24gb, "
+                 "start: 0}}]}}\n",
+                 dear)))
+            .value()
+            .fleet;
+    const auto demand = read_demand(
+                            "version: v1\ndemand: [{compute: 2, memory: 15GiB, count: 1}, {compute: 4, memory: 9GiB, "
+                            "count: 4}]\n",
+                            "d", fleet)
+                            .value()
+                            .demand;
+    const auto plan = solve(fleet, demand);
+    ASSERT_TRUE(plan) << dear << ": " << plan.error().message;
+    EXPECT_TRUE(validate(fleet, demand, *plan));
+    EXPECT_NEAR(plan->levels.at(0).value, 9.9997, 1e-9);
+    EXPECT_EQ(plan->levels.at(1).value, 3);
+    EXPECT_EQ(plan->levels.at(2).value, 18);
+    EXPECT_TRUE(plan->optimal());
+  }
 }
 
 // However little is asked for, one instance serves it.

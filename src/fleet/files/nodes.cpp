@@ -68,8 +68,30 @@ std::vector<NodeLayout> spread(const FleetFile& file, const Plan& plan) {
   return out;
 }
 
+std::vector<TimedGpu> timed_gpus(const FleetFile& file, const std::vector<NodeLayout>& layouts,
+                                 const std::vector<int>& kinds) {
+  std::map<int, std::vector<TimedGpu>> hands;  // per kind of the room: a group of the plan, or a kind of the fleet
+  for (const bool on : {true, false})
+    for (std::size_t g = 0; g < file.groups.size(); ++g) {
+      const auto& group = file.groups[g];
+      const auto layout = std::ranges::find(layouts, static_cast<int>(g), &NodeLayout::group);  // live nodes have one
+      for (std::size_t i = 0; i < group.live.size(); ++i)
+        if (group.live[i].mig_on == on)
+          hands[layout != layouts.end() ? layout->gpus[i] : group.kinds[i]].push_back(
+              {static_cast<int>(g), static_cast<int>(i)});
+    }
+  std::map<int, std::size_t> taken;
+  std::vector<TimedGpu> out;
+  for (const int kind : kinds) {
+    const auto& hand = hands[kind];
+    const auto next = taken[kind]++;
+    out.push_back(next < hand.size() ? hand[next] : TimedGpu{});
+  }
+  return out;
+}
+
 std::vector<MigOff> mig_to_turn_on(const FleetFile& file, const Plan& plan, const std::vector<NodeLayout>& layouts,
-                                   const std::set<int>& timed_kinds) {
+                                   const std::vector<TimedGpu>& timed) {
   std::vector<MigOff> out;
   for (std::size_t g = 0; g < file.groups.size(); ++g) {
     const auto& group = file.groups[g];
@@ -78,7 +100,8 @@ std::vector<MigOff> mig_to_turn_on(const FleetFile& file, const Plan& plan, cons
     for (std::size_t i = 0; i < group.live.size(); ++i) {
       if (group.live[i].mig_on) continue;
       const bool cut = layout != layouts.end() && touched(plan.groups[static_cast<std::size_t>(layout->gpus[i])]);
-      if (cut || timed_kinds.contains(group.kinds[i])) found.gpus.push_back(group.live[i].index);
+      const TimedGpu here{static_cast<int>(g), static_cast<int>(i)};
+      if (cut || std::ranges::find(timed, here) != timed.end()) found.gpus.push_back(group.live[i].index);
     }
     if (!found.gpus.empty()) out.push_back(std::move(found));
   }

@@ -1,8 +1,8 @@
 // A plan spread over the nodes of a fleet file: which node looks how, and the same as mig-parted files.
 #pragma once
 
+#include <compare>
 #include <cstdint>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -22,14 +22,25 @@ struct NodeLayout {
 // with MIG mode off come last within their kind: they get what changes least.
 std::vector<NodeLayout> spread(const FleetFile& file, const Plan& plan);
 
+// A GPU that jobs or timed leases run on: one of a live node, or any of its kind on described nodes.
+struct TimedGpu {
+  int group = -1;  // index in FleetFile::groups; -1: on described nodes
+  int place = -1;  // index in NodeGroup::live
+  auto operator<=>(const TimedGpu&) const = default;
+};
+// One for each of these kinds of a room beside the plan (schedule/batch_plan.h): no live GPU twice, and those with MIG
+// mode on first. `layouts`: empty where nothing is planned.
+std::vector<TimedGpu> timed_gpus(const FleetFile& file, const std::vector<NodeLayout>& layouts,
+                                 const std::vector<int>& kinds);
+
 // GPUs of a live node whose MIG mode must be turned on first.
 struct MigOff {
   int group = 0;          // index in FleetFile::groups
   std::vector<int> gpus;  // indices on the node
 };
-// Where the plan creates something, and GPUs of the kinds that jobs and timed leases use: any of them may be taken.
+// Where the plan, jobs or timed leases create something.
 std::vector<MigOff> mig_to_turn_on(const FleetFile& file, const Plan& plan, const std::vector<NodeLayout>& layouts,
-                                   const std::set<int>& timed_kinds);
+                                   const std::vector<TimedGpu>& timed);
 
 // One file per group of nodes, with a label for each layout: "NAME-1", "NAME-2". Empty GPUs have MIG on and nothing
 // cut; GPUs of live nodes that take no part, or whose MIG mode may stay off, are not in it.

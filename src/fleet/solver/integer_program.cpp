@@ -22,13 +22,13 @@ namespace {
 
 constexpr double kWhole = 1e-6;  // an LP value this near to an integer is one
 
-void load(const IntegerProgram& program, OsiClpSolverInterface& solver, bool integers) {
+void load(const IntegerProgram& program, OsiClpSolverInterface& solver, bool integers, double scale = 1) {
   const auto n = program.columns.size();
   std::vector<double> cost(n), lower(n), upper(n);
   const double infinity = solver.getInfinity();
   const auto finite = [&](double value) { return std::clamp(value, -infinity, infinity); };
   for (std::size_t i = 0; i < n; ++i) {
-    cost[i] = program.columns[i].cost;
+    cost[i] = program.columns[i].cost * scale;
     lower[i] = finite(program.columns[i].lower);
     upper[i] = finite(program.columns[i].upper);
   }
@@ -160,7 +160,9 @@ IntegerSolution solve(const IntegerProgram& program, const WorkLimits& limits, d
                       std::span<const double> start) {
   IntegerSolution out;
   OsiClpSolverInterface solver;
-  load(program, solver, true);
+  // The solver's tolerances are absolute: steps of the objective are 1 to it.
+  const double scale = grain > 0 ? 1 / grain : 1;
+  load(program, solver, true, scale);
   solver.initialSolve();
   if (!solver.isProvenOptimal()) {
     out.status = IntegerSolution::Status::infeasible;
@@ -172,8 +174,10 @@ IntegerSolution solve(const IntegerProgram& program, const WorkLimits& limits, d
     out.objective = cost_of(program, out.values);
     out.status = IntegerSolution::Status::feasible;
   };
-  const auto close_enough = [&] { return out.bound >= out.objective - std::max(1e-9, 1e-9 * std::abs(out.objective)); };
-  out.bound = rounded_up(solver.getObjValue(), grain);
+  const auto close_enough = [&] {
+    return out.bound >= out.objective - (grain > 0 ? grain / 2 : std::max(1e-9, 1e-9 * std::abs(out.objective)));
+  };
+  out.bound = rounded_up(solver.getObjValue() / scale, grain);
   const std::span<const double> relaxed(solver.getColSolution(), n);
   if (whole(program, relaxed)) {
     take(relaxed);
@@ -197,8 +201,8 @@ IntegerSolution solve(const IntegerProgram& program, const WorkLimits& limits, d
   model.setAllowableGap(1e-9);
   model.setAllowableFractionGap(0);
   model.setPrintFrequency(0);
-  if (grain > 0) model.setCutoffIncrement(grain * (1 - 1e-4));
-  if (!start.empty()) model.setBestSolution(out.values.data(), static_cast<int>(n), out.objective, true);
+  if (grain > 0) model.setCutoffIncrement(1 - 1e-4);
+  if (!start.empty()) model.setBestSolution(out.values.data(), static_cast<int>(n), out.objective * scale, true);
   if (limits.stop) {
     StopHandler handler(&limits.stop);
     model.passInEventHandler(&handler);
@@ -217,12 +221,12 @@ IntegerSolution solve(const IntegerProgram& program, const WorkLimits& limits, d
   if (const double* best = model.bestSolution(); best != nullptr) {
     const auto before = out.objective;
     const bool had = !out.values.empty();
-    if (!had || model.getObjValue() < before - 1e-9) take(std::span(best, n));
+    if (!had || model.getObjValue() / scale < before - 1e-9) take(std::span(best, n));
   }
   if (model.isProvenOptimal())
     out.bound = out.values.empty() ? out.bound : out.objective;
   else
-    out.bound = std::max(out.bound, rounded_up(model.getBestPossibleObjValue(), grain));
+    out.bound = std::max(out.bound, rounded_up(model.getBestPossibleObjValue() / scale, grain));
   if (!out.values.empty() && (model.isProvenOptimal() || close_enough())) {
     out.bound = out.objective;
     out.status = IntegerSolution::Status::optimal;
