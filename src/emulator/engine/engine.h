@@ -120,7 +120,7 @@ class Engine {
   std::optional<InstanceReadings> readings(int gpu, int gpu_instance);
 
   // What they showed at each whole multiple of `period` later than `after`: the last `most` of them, oldest first, back
-  // to the last change of a load or of a setting (what was before is not kept). Memory in use is today's.
+  // to and with the last change of a load or of a setting (what was before is not kept). Memory in use is today's.
   std::vector<GpuReadings> history(int gpu, Time after, std::chrono::milliseconds period, std::size_t most);
 
   // Processes that have ended while the GPU's accounting was on, since it was cleared or the driver was loaded: the

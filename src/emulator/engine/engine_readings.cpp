@@ -112,12 +112,12 @@ std::vector<GpuReadings> Engine::history(int index, Time after, std::chrono::mil
   const GpuRecord& record = room.record;
   impl_->current(index, room.record);
   const MeterRecord& meter = record.meter;
-  const std::int64_t step = period.count(), now = impl_->now_ms() / step * step;
-  const std::int64_t begin = std::max({meter.any.since_ms, meter.sm.since_ms, meter.energy_since_ms});
-  const std::int64_t last = after.time_since_epoch().count();
-  for (std::int64_t at = now; at >= begin && at > last && shown.size() < most; at -= step) {
+  const std::int64_t now = impl_->now_ms(), step = period.count(), last = after.time_since_epoch().count();
+  const std::int64_t begin = std::min(now, std::max({meter.any.since_ms, meter.sm.since_ms, meter.energy_since_ms}));
+  for (std::int64_t at = now / step * step; at > std::max(begin, last) && shown.size() < most; at -= step) {
     shown.push_back(read_gpu(impl_->gpu(index), record, at));
   }
+  if (begin > last && shown.size() < most) shown.push_back(read_gpu(impl_->gpu(index), record, begin));
   std::ranges::reverse(shown);
   return shown;
 }

@@ -14,6 +14,7 @@
 #include "emulator/engine/root_files.h"
 #include "emulator/engine/rules.h"
 #include "emulator/engine/spec_codec.h"
+#include "emulator/engine/state_file.h"
 #include "emulator/engine/test_folder.h"
 #include "emulator/engine/test_nodes.h"
 
@@ -253,6 +254,32 @@ TEST(State, FilesFollowEvenWhenAWriterIsKilled) {
     const Engine engine = std::move(*Engine::open(folder.path()));
     ASSERT_EQ(broken_rule(engine), "") << "round " << round;
     ASSERT_EQ(files_differ(folder.path(), engine), "") << "round " << round;
+  }
+}
+
+TEST(State, KeepsTheLastAccounts) {
+  const TestFolder folder;
+  ASSERT_TRUE(Engine::create(folder.path(), two_gpus()));
+  auto file = std::move(*StateFile::open(folder.path()));
+  constexpr int kAll = kAccountRing + 50;
+  for (int round = 0; round < kAll / 3; ++round) {
+    StateFile::Transaction turn(*file);
+    ASSERT_TRUE(turn);
+    for (int i = 0; i < 3; ++i) {
+      AccountRecord account;
+      account.pid = 3 * round + i;
+      turn.add_account(account);
+    }
+    turn.commit();
+  }
+  const std::uint64_t end = file->read_node().next_account;
+  ASSERT_EQ(end, static_cast<std::uint64_t>(kAll / 3 * 3));
+  AccountRecord account;
+  EXPECT_FALSE(file->read_account(end, account)) << "not there yet";
+  EXPECT_FALSE(file->read_account(end - kAccountRing, account)) << "forgotten";
+  for (std::uint64_t number = end - (kAccountRing - 1); number < end; ++number) {
+    ASSERT_TRUE(file->read_account(number, account)) << number;
+    ASSERT_EQ(account.pid, static_cast<int>(number));
   }
 }
 

@@ -29,8 +29,9 @@ def held(partita: str, walk: str, pynvml: str) -> bool:
         run(partita, root, "emulate", "start", "dgx-h100")
         walked = run(partita, root, "emulate", "hold", "1", "--memory", "2GiB", "--", sys.executable, walk, pynvml, "1")
         run(partita, root, "emulate", "stop", "dgx-h100")
-    print(f"dgx-h100, GPU 1 held: {walked.stdout.strip()} {walked.stderr.strip()}")
-    return walked.returncode == 0
+    good = walked.returncode == 0
+    print(f"dgx-h100: a process that holds GPU 1 finds itself there; wrong: {'nothing' if good else walked.stdout + walked.stderr}")
+    return good
 
 
 def main() -> int:
