@@ -41,6 +41,9 @@ std::string report_html(const Report& report, std::size_t number, int level) {
   if (!report.answer.empty())
     out +=
         fmt::format("<div class=\"answer\">\n<div class=\"label\">Answer</div>\n{}</div>\n", paragraphs(report.answer));
+  if (!report.warnings.empty())
+    out += fmt::format("<div class=\"warnings\">\n<div class=\"label\">Mind</div>\n{}</div>\n",
+                       paragraphs(report.warnings));
   for (std::size_t section = 0; section < report.sections.size(); ++section)
     out += section_html(report.sections[section], {.report = number, .section = section}, level + 1);
   if (!report.rests_on.empty()) {

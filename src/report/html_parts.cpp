@@ -7,10 +7,6 @@
 namespace partita::report {
 namespace {
 
-std::string kind_html(std::string_view words) {
-  return words.empty() ? "" : fmt::format("<span class=\"kind\">{}</span>", words);
-}
-
 std::string head_html(const Table& table) {
   std::string out = "<thead><tr>";
   for (std::size_t column = 0; column < table.columns.size(); ++column)
@@ -39,14 +35,18 @@ std::string body_html(const Table& table) {
   return out + "</tbody>\n";
 }
 
+}  // namespace
+
+std::string kind_html(std::string_view words) {
+  return words.empty() ? "" : fmt::format("<span class=\"kind\">{}</span>", words);
+}
+
 // Keyboard users scroll a wide table by the focusable box around it.
 std::string grid_html(const Table& table, std::string_view caption) {
   return fmt::format(
       "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table>\n{}{}</table></div>\n",
       escaped(caption), head_html(table), body_html(table));
 }
-
-}  // namespace
 
 std::string escaped(std::string_view text) {
   std::string out;

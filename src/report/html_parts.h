@@ -18,5 +18,9 @@ struct Place {
 
 std::string part_html(const Figure& figure, const Place& place);
 std::string part_html(const Table& table, const Place& place);
+std::string part_html(const Drawing& drawing, const Place& place);
+// A table in a box that scrolls; `caption` for those who do not see it.
+std::string grid_html(const Table& table, std::string_view caption);
+std::string kind_html(std::string_view words);
 
 }  // namespace partita::report

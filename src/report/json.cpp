@@ -56,6 +56,44 @@ Json part_json(const Table& table) {
   return out;
 }
 
+std::string_view fill_word(Drawing::Look::Fill fill) {
+  switch (fill) {
+    case Drawing::Look::Fill::colour:
+      return "colour";
+    case Drawing::Look::Fill::hatched:
+      return "hatched";
+    case Drawing::Look::Fill::outline:
+      return "outline";
+    case Drawing::Look::Fill::solid:
+      return "solid";
+  }
+  return "colour";
+}
+
+Json row_json(const Drawing::Row& row) {
+  Json out{{"name", row.name}, {"note", row.note}, {"lanes", row.lanes}, {"blocks", Json::array()}};
+  for (const auto& block : row.blocks)
+    out["blocks"].push_back({{"from", block.from},
+                             {"until", block.until},
+                             {"top", block.top},
+                             {"height", block.height},
+                             {"text", block.text},
+                             {"below", block.below},
+                             {"detail", block.detail},
+                             {"look", block.look}});
+  return out;
+}
+
+Json part_json(const Drawing& drawing) {
+  Json out{{"type", "drawing"},      {"title", drawing.title},   {"kind", kind_word(drawing.kind)},
+           {"scale", drawing.scale}, {"length", drawing.length}, {"looks", Json::array()},
+           {"rows", Json::array()},  {"note", drawing.note}};
+  for (const auto& look : drawing.looks)
+    out["looks"].push_back({{"name", look.name}, {"fill", fill_word(look.fill)}, {"colour", look.colour}});
+  for (const auto& row : drawing.rows) out["rows"].push_back(row_json(row));
+  return out;
+}
+
 Json section_json(const Section& section) {
   Json out{{"title", section.title}, {"paragraphs", section.paragraphs}, {"parts", Json::array()}};
   for (const auto& part : section.parts)
@@ -65,6 +103,7 @@ Json section_json(const Section& section) {
 
 Json report_json(const Report& report) {
   Json out{{"title", report.title}, {"question", report.question}, {"answer", report.answer}};
+  out["warnings"] = report.warnings;
   out["sections"] = Json::array();
   for (const Section& section : report.sections) out["sections"].push_back(section_json(section));
   out["rests_on"] = report.rests_on;

@@ -87,6 +87,15 @@ std::string part_text(const Figure& figure) {
 
 std::string part_text(const Table& table) { return fmt::format("**{}**\n\n{}", plain(table.title), grid(table)); }
 
+std::string part_text(const Drawing& drawing) {
+  const Table blocks = table_of(drawing);
+  std::string out = fmt::format("**{} ({})**", plain(drawing.title), kind_word(drawing.kind));
+  if (!blocks.title.empty()) out += fmt::format("  \n{}", plain(blocks.title));
+  out += fmt::format("\n\n{}", grid(blocks));
+  if (!drawing.note.empty()) out += fmt::format("\n{}\n", plain(drawing.note));
+  return out;
+}
+
 std::string section_text(const Section& section) {
   std::string out = fmt::format("\n## {}\n", plain(section.title));
   for (const std::string& paragraph : section.paragraphs) out += fmt::format("\n{}\n", plain(paragraph));
@@ -101,6 +110,7 @@ std::string to_markdown(const Report& report) {
   if (!report.question.empty()) out += fmt::format("\n**Question:** {}\n", plain(report.question));
   for (std::size_t at = 0; at < report.answer.size(); ++at)
     out += fmt::format("\n{}{}\n", at == 0 ? "**Answer:** " : "", plain(report.answer[at]));
+  for (const std::string& warning : report.warnings) out += fmt::format("\n**Mind:** {}\n", plain(warning));
   for (const Section& section : report.sections) out += section_text(section);
   if (!report.rests_on.empty()) {
     out += "\n## Rests on\n\n";

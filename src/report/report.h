@@ -11,7 +11,7 @@
 namespace partita::report {
 
 // How a number came about; shown beside it, always.
-enum class Kind { measured, simulated, predicted, input };
+enum class Kind { measured, simulated, predicted, input, planned };  // planned: chosen, of what is known
 
 struct Value {
   double value = 0;
@@ -47,16 +47,50 @@ struct Table {
   std::vector<std::vector<std::string>> rows;
 };
 
+// Blocks to scale, in rows of one length: what stands on GPUs, or who holds their slices over time. The page draws it
+// without a script.
+struct Drawing {
+  struct Look {
+    enum class Fill { colour, hatched, outline, solid };
+    std::string name;  // in the legend
+    Fill fill = Fill::colour;
+    int colour = 0;  // of Fill::colour: from 0, eight of them
+  };
+  struct Block {
+    double from = 0, until = 0;  // along the row
+    int top = 0, height = 1;     // lanes of the row
+    std::string text;            // in it, where it fits
+    std::string brief;           // instead, where it is narrow
+    std::string below;           // in a second line, where there is room
+    std::string detail;          // where it is pointed at
+    int look = 0;                // index in Drawing::looks
+  };
+  struct Row {
+    std::string name, note;
+    int lanes = 1;
+    std::vector<Block> blocks;
+  };
+  std::string title;
+  Kind kind = Kind::planned;
+  std::string scale;  // of the axis, with units
+  double length = 1;  // of all rows, from 0
+  double step = 1;    // between marks
+  std::vector<Look> looks;
+  std::vector<Row> rows;
+  std::string note;
+};
+
 struct Section {
   std::string title;
   std::vector<std::string> paragraphs;  // plain sentences, computed from the numbers
-  std::vector<std::variant<Figure, Table>> parts;
+  std::vector<std::variant<Figure, Table, Drawing>> parts;
 };
 
 struct Report {
   std::string title;
-  std::string question;             // what the study asks
-  std::vector<std::string> answer;  // in words, computed from the numbers
+  std::string question;               // what the study asks
+  std::vector<std::string> answer;    // in words, computed from the numbers
+  std::vector<std::string> warnings;  // what to know before relying on it
   std::vector<Section> sections;
   std::vector<std::string> rests_on;  // inputs and their sources, assumptions
   std::string command;                // that made it

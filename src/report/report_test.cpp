@@ -105,6 +105,7 @@ Made by:
 
 constexpr const char* kExampleJson = R"JSON({
   "title": "Training", "question": "Which profile trains?", "answer": ["7g.40gb does.", "1g.5gb does not."],
+  "warnings": [],
   "sections": [{
     "title": "Figures", "paragraphs": ["Two profiles."],
     "parts": [
@@ -220,6 +221,54 @@ TEST(Report, long_figures_are_thinned_in_the_table_only) {
   EXPECT_THAT(to_markdown(report), HasSubstr("|   995 |"));
   EXPECT_THAT(to_markdown(report), Not(HasSubstr("|   996 |")));
   EXPECT_EQ(data_of(to_html(report))[0]["sections"][0]["parts"][0]["x"].size(), 1000U);
+}
+
+Drawing layouts() {
+  Drawing out;
+  out.title = "How each <board> is cut";
+  out.scale = "memory slices";
+  out.length = 8;
+  out.looks = {{"bert & \"co\"", Drawing::Look::Fill::colour, 2}, {"pinned", Drawing::Look::Fill::hatched, 0}};
+  out.rows = {{"12 GPUs", "layout 1", 1, {{0, 2, 0, 1, "2g.10gb", "2g", "<script>alert(1)</script>", "2g.10gb@0", 0}}},
+              {"1 GPU", "", 8, {{4, 8, 4, 4, "3g.20gb", "", "", "", 1}}},
+              {"3 GPUs", "layout 2, not used", 1, {}}};
+  out.note = "and more";
+  return out;
+}
+
+TEST(Drawing, BlocksStandToScaleAndNamesAreNeverMarkup) {
+  Report report;
+  report.sections = {{"GPUs", {}, {layouts()}}};
+  const auto page = to_html(report);
+  EXPECT_TRUE(holds(page, "left:0%;width:25%;top:0%;height:100%\" title=\"2g.10gb@0\""));
+  EXPECT_TRUE(holds(page, "<div class=\"block hatched\" style=\"left:50%;width:50%;top:50%;height:50%\""));
+  EXPECT_TRUE(holds(page, "How each &lt;board&gt; is cut<span class=\"kind\">planned</span>"));
+  EXPECT_TRUE(holds(page, "bert &amp; &quot;co&quot;"));
+  EXPECT_TRUE(holds(page, "&lt;script&gt;alert(1)&lt;/script&gt;"));
+  EXPECT_FALSE(page.contains("<script>alert"));
+}
+
+TEST(Drawing, IsATableForThoseWhoReadAndDataForPrograms) {
+  Report report;
+  report.warnings = {"mind *this*"};
+  report.sections = {{"GPUs", {}, {layouts()}}};
+  const auto markdown = to_markdown(report);
+  EXPECT_THAT(markdown, HasSubstr("**Mind:** mind \\*this\\*"));
+  EXPECT_THAT(markdown, HasSubstr("| 12 GPUs, layout 1 "));
+  EXPECT_THAT(markdown, HasSubstr("| 3 GPUs, layout 2, not used |"));
+  const auto part = data_of(to_html(report))[0]["sections"][0]["parts"][0];
+  EXPECT_EQ(part["type"], "drawing");
+  EXPECT_EQ(part["rows"][1]["blocks"][0]["height"], 4);
+  EXPECT_EQ(part["looks"][1]["fill"], "hatched");
+}
+
+TEST(Drawing, LooksThatAreMissingAndNoLengthAreDrawnAllTheSame) {
+  auto drawing = layouts();
+  drawing.looks.clear();
+  drawing.length = drawing.step = 0;
+  Report report;
+  report.sections = {{"GPUs", {}, {drawing}}};
+  EXPECT_TRUE(holds(to_html(report), "block outline"));
 }
 
 TEST(Figure, TheAxisIsLogarithmicOnlyWhereSmallBarsWouldVanish) {

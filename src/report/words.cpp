@@ -10,6 +10,7 @@ namespace partita::report {
 namespace {
 
 constexpr std::size_t kMostRows = 200;
+constexpr std::size_t kMostBlocks = 400;
 
 std::string with_thousands(double value) {
   const std::string digits = fmt::format("{:.0f}", std::abs(value));
@@ -54,6 +55,8 @@ std::string_view kind_word(Kind kind) {
       return "predicted";
     case Kind::input:
       return "input";
+    case Kind::planned:
+      return "planned";
   }
   return "input";
 }
@@ -121,6 +124,27 @@ Table table_of(const Figure& figure) {
     for (const Series& series : figure.series)
       row.push_back(value_text(at < series.values.size() ? series.values[at] : std::nullopt));
   }
+  return table;
+}
+
+Table table_of(const Drawing& drawing) {
+  Table table{.title = drawing.scale,
+              .columns = {"on", "from", "until", "what"},
+              .kinds = {Kind::input, drawing.kind, drawing.kind, Kind::input},
+              .rows = {}};
+  std::size_t left = 0;
+  for (const auto& row : drawing.rows) {
+    const auto name = row.note.empty() ? row.name : row.name + ", " + row.note;
+    if (row.blocks.empty() && table.rows.size() < kMostBlocks) table.rows.push_back({name, "–", "–", "nothing"});
+    for (const auto& block : row.blocks) {
+      if (table.rows.size() >= kMostBlocks)
+        ++left;
+      else
+        table.rows.push_back({name, number_text(block.from), number_text(block.until),
+                              block.detail.empty() ? block.text : block.detail});
+    }
+  }
+  if (left > 0) table.title += fmt::format("; the first {} of {} blocks", kMostBlocks, kMostBlocks + left);
   return table;
 }
 

@@ -30,5 +30,7 @@ std::string_view column_origin(const Table& table, std::size_t column);
 
 // The numbers of a figure as a table; a figure of more than 200 points is thinned, and the title says so.
 Table table_of(const Figure& figure);
+// A row per block; at most 400, and the title says so.
+Table table_of(const Drawing& drawing);
 
 }  // namespace partita::report

@@ -139,6 +139,49 @@ Figure eight_bars() {
   return figure;
 }
 
+// Layouts with names that do not fit, and a GPU over time.
+Drawing layouts() {
+  using Fill = Drawing::Look::Fill;
+  Drawing out;
+  out.title = "How each H100 is cut";
+  out.scale = "memory slices";
+  out.length = 8;
+  out.looks = {{"bert", Fill::colour, 0},
+               {"a service with a very long name that fits nowhere", Fill::colour, 1},
+               {"pinned", Fill::hatched, 0},
+               {"idle", Fill::outline, 0}};
+  Drawing::Row many{"1,200 GPUs", "layout 1", 1, {}};
+  for (int i = 0; i < 7; ++i)
+    many.blocks.push_back(
+        {i + 0., i + 1., 0, 1, "1g.10gb", "1g", out.looks[static_cast<std::size_t>(i % 4)].name, "", i % 4});
+  out.rows = {many,
+              {"1 GPU",
+               "layout 2, destroys 2g.20gb@0",
+               1,
+               {{0, 4, 0, 1, "+ 3g.40gb", "+3g", "bert", "", 0}, {4, 8, 0, 1, "3g.40gb", "3g", "", "", 2}}},
+              {"88 GPUs", "layout 3, not used", 1, {}}};
+  return out;
+}
+
+Drawing gpu_over_time() {
+  using Fill = Drawing::Look::Fill;
+  Drawing out;
+  out.title = "Jobs over time";
+  out.kind = Kind::predicted;
+  out.scale = "time (minutes)";
+  out.length = 43;
+  out.step = 10;
+  for (int i = 0; i < 8; ++i) out.looks.push_back({fmt::format("job {}", i), Fill::colour, i});
+  out.looks.push_back({"being created or destroyed", Fill::solid, 0});
+  Drawing::Row row{"GPU 0", "a100-sxm4-40gb", 8, {}};
+  for (int i = 0; i < 8; ++i)
+    row.blocks.push_back({i * 2. + 1, 20. + i, i, 1, fmt::format("job {}", i), "", "", "", i});
+  row.blocks.push_back({0, 0.02, 0, 8, "", "", "", "created", 8});
+  row.blocks.push_back({28, 43, 0, 8, "job 7", "", "", "", 7});
+  out.rows = {row};
+  return out;
+}
+
 Table table() {
   Table out{
       .title = "What each profile delivers",
@@ -176,7 +219,9 @@ Report second() {
   report.answer = {"Under MIG its p99 stays at 9.4 ms (simulated); time-slicing makes it 188 ms."};
   report.sections = {{"Latency", {}, {lying_bars(), many_points()}},
                      {"Reconfigure without downtime", {}, {timeline()}},
-                     {"Looks", {}, {all_looks(), eight_bars()}}};
+                     {"Looks", {}, {all_looks(), eight_bars()}},
+                     {"Drawn to scale", {}, {layouts(), gpu_over_time()}}};
+  report.warnings = {"The promise for bert is not confirmed."};
   report.rests_on = {"arrivals: Poisson, 40 requests/s: an assumption"};
   report.command = "partita study noisy-neighbour";
   return report;
@@ -188,8 +233,8 @@ Series constant(const std::string& name, std::size_t count, std::optional<Value>
 
 // Every shape with: nothing at all, no series, no value, one point, zero and below on a logarithmic axis, other
 // infinities.
-std::vector<std::variant<Figure, Table>> edges_of(Figure::Shape shape) {
-  std::vector<std::variant<Figure, Table>> out;
+std::vector<std::variant<Figure, Table, Drawing>> edges_of(Figure::Shape shape) {
+  std::vector<std::variant<Figure, Table, Drawing>> out;
   Figure figure = empty_figure(shape, "Nothing", "x (s)", "y (ms)");
   out.emplace_back(figure);
   figure.x = {"1"};

@@ -63,6 +63,8 @@ def check_drawn(dom: str) -> None:
         marks = len(re.findall(r"<(?:rect|path|circle)\b", figure))
         assert marks > 6 and "NaN" not in figure, f"a figure of {marks} marks: {figure[:400]}"
         assert re.search("simulated|predicted|measured|input", figure), f"a figure without its kind: {figure[:400]}"
+    blocks = re.findall(r'<div class="block [^"]*" style="left:([\d.]+)%;width:([\d.]+)%', dom)
+    assert len(blocks) > 15 and all(float(left) + float(width) < 100.01 for left, width in blocks), f"blocks beside their row: {blocks}"
     assert "<script>alert" not in dom.replace('<script type="application/json"', "").split("partita-data")[0], "a name became a script"
 
 
@@ -117,10 +119,10 @@ def main() -> int:
     check_values_on_demand(browse(chromium, pointed, "--window-size=1000,1200", "--virtual-time-budget=20000", "--dump-dom"), html.count('class="chart"'))
     pictures = {}
     for name, source, size, flags in [
-        ("light", page, "1000,6200", ["--blink-settings=preferredColorScheme=1"]),
-        ("dark", page, "1000,6200", ["--blink-settings=preferredColorScheme=0"]),
-        ("narrow", page, "500,6800", []),
-        ("print-grey", printed, "720,5500", []),
+        ("light", page, "1000,6900", ["--blink-settings=preferredColorScheme=1"]),
+        ("dark", page, "1000,6900", ["--blink-settings=preferredColorScheme=0"]),
+        ("narrow", page, "500,7500", []),
+        ("print-grey", printed, "720,6100", []),
     ]:
         picture = folder / f"report-{name}.png"
         picture.unlink(missing_ok=True)
