@@ -75,7 +75,10 @@ Json explanation_json(const FleetAnswer& answer) {
   const auto for_cost = [&](const std::optional<double>& value) {
     return cost && value ? Json(*value) : Json(nullptr);
   };
-  Json out{{"bindings", Json::array()}, {"margins", Json::array()}, {"gpus", Json::array()}};
+  Json out{{"bindings", Json::array()},
+           {"margins", Json::array()},
+           {"gpus", Json::array()},
+           {"stopped_by_clock", answer.explanation->stopped}};
   for (const auto& each : answer.explanation->bindings)
     out["bindings"].push_back({{"resource", each.resource}, {"least_cost", each.least_cost}, {"binds", each.binds}});
   for (const auto& each : answer.explanation->margins)
@@ -124,7 +127,8 @@ Json jobs_json(const FleetAnswer& answer) {
                           {"alone_s", margin->alone_s},
                           {"board", margin->board},
                           {"with_one_gpu_less_s", seconds_or_null(margin->less)},
-                          {"with_one_gpu_more_s", seconds_or_null(margin->more)}};
+                          {"with_one_gpu_more_s", seconds_or_null(margin->more)},
+                          {"stopped_by_clock", margin->stopped}};
   std::size_t number = answer.leases ? answer.leases->calendar.gpus.size() : 0;
   for (const auto& gpu : plan.schedule.gpus) {
     Json instances = Json::array();

@@ -1,6 +1,7 @@
 // Progress of an operation as a person sees it: one line on the terminal that changes, gone when it is done.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "base/progress.h"
@@ -21,12 +22,26 @@ class DrawnProgress final : public Progress {
   void step(int done, int total, std::string_view what) override;
   void note(std::string_view line) override;
 
- private:
-  void clear();
+  void clear();  // before something else is written
 
+ private:
   Look look_;
   Steps steps_;
   bool drawn_ = false;
+};
+
+// Says nothing for a second: what is quick needs no progress.
+class LateProgress final : public Progress {
+ public:
+  explicit LateProgress(Progress& told) : told_(told) {}
+  void step(int done, int total, std::string_view what) override {
+    if (std::chrono::steady_clock::now() - begin_ >= std::chrono::seconds(1)) told_.step(done, total, what);
+  }
+  void note(std::string_view line) override { told_.note(line); }
+
+ private:
+  Progress& told_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace partita::cli

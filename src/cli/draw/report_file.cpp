@@ -19,6 +19,11 @@ Result<ReportFormat> report_format(const Parsed& parsed, const std::optional<std
               "option --output-file: " + *file + " ends with neither .html, .md nor .json: say which with --format");
 }
 
+ReportFormat format_by_name(const std::string& file) {
+  if (file.ends_with(".md")) return ReportFormat::markdown;
+  return file.ends_with(".json") ? ReportFormat::json : ReportFormat::html;
+}
+
 std::string default_file(ReportFormat format) {
   return format == ReportFormat::html ? "report.html" : format == ReportFormat::markdown ? "report.md" : "report.json";
 }

@@ -6,6 +6,8 @@
 #include "catalog/embedded.h"
 #include "cli/common.h"
 #include "cli/draw/draw_fleet.h"
+#include "cli/draw/progress.h"
+#include "cli/draw/report_file.h"
 #include "cli/verbs/fleet_confirm.h"
 #include "cli/verbs/fleet_files.h"
 #include "cli/verbs/fleet_predict.h"
@@ -55,7 +57,8 @@ Result<void> add_services(const fleet::DemandFile& file, const std::string& path
 }
 
 // Jobs and timed leases, on what the steady plan leaves; leases first.
-Result<void> add_timed(fleet::DemandFile& file, const fleet::SolveOptions& options, bool explain, FleetAnswer& answer) {
+Result<void> add_timed(fleet::DemandFile& file, const fleet::SolveOptions& options, Progress* explain,
+                       FleetAnswer& answer) {
   if (file.batch.jobs.empty() && file.leases.empty()) return {};
   const auto& fleet = answer.fleet.fleet;
   const std::string name = "mig_reconfig_times.csv";
@@ -64,12 +67,14 @@ Result<void> add_timed(fleet::DemandFile& file, const fleet::SolveOptions& optio
   auto room = fleet::room_beside(fleet, answer.steady ? &answer.plan : nullptr);
   if (!file.leases.empty()) {
     answer.leases = TRY(fleet::plan_timed_leases(room, file.leases, times));
-    if (explain) answer.lease_margins = TRY(fleet::explain_leases(room, file.leases, times, *answer.leases));
+    if (explain)
+      answer.lease_margins = TRY(fleet::explain_leases(room, file.leases, times, *answer.leases, options.limits.stop));
     room = fleet::room_beside(std::move(room), answer.leases->calendar);
   }
   if (file.batch.jobs.empty()) return {};
   TRY_VOID(predict_jobs(file.batch, fleet));
   answer.batch = TRY(fleet::plan_batch(room, file.batch, times, {.stop = options.limits.stop}));
+  if (explain) explain->step(1, 2, "schedules with one GPU less and one more");
   if (explain) answer.batch_margin = TRY(fleet::explain_batch(*answer.batch, {.stop = options.limits.stop}));
   return {};
 }
@@ -97,6 +102,14 @@ Result<fleet::SolveOptions> solve_options(const Parsed& parsed) {
   return out;
 }
 
+Result<fleet::Explanation> explained(const FleetAnswer& answer, const fleet::SolveOptions& options,
+                                     Progress& progress) {
+  const auto tell = [&](int done, int total, const std::string& what) {
+    progress.step(done, total, "explaining " + what);
+  };
+  return fleet::explain(answer.fleet.fleet, answer.demand, answer.plan, options, tell);
+}
+
 // What `plan` has for nodes that are there, typed: a variable may be meant for another command.
 Result<void> check_together(const Parsed& parsed) {
   for (const auto* other : {"config-file", "selected-config", "mode-only", "skip-reset", "hooks-file", "adopt", "force",
@@ -117,6 +130,14 @@ void name_gpus(FleetAnswer& answer) {
   answer.turn_on = fleet::mig_to_turn_on(answer.fleet, answer.plan, answer.nodes, answer.timed);
 }
 
+// As it was typed, for the page.
+std::string command_of(const Parsed& parsed) {
+  std::string out = "partita plan";
+  for (const auto* option : {"fleet", "demand", "work", "time-limit", "confirm"})
+    for (const auto& value : parsed.all(option)) out += " --" + std::string(option) + " " + shell_word(value);
+  return parsed.flag("explain") ? out + " --explain" : out;
+}
+
 Result<void> write_files(const Parsed& parsed, FleetAnswer& answer) {
   OutputFiles files{parsed.text("output-dir"), {}};
   if (files.folder)
@@ -124,7 +145,7 @@ Result<void> write_files(const Parsed& parsed, FleetAnswer& answer) {
       files.files.push_back(
           {std::filesystem::path(*files.folder) / mig_parted_name(file.name), layout::write_mig_parted(file.file)});
   if (const auto path = parsed.text("report"))
-    files.files.push_back({*path, report::to_html(fleet_report(answer, "partita plan --fleet"))});
+    files.files.push_back({*path, written({fleet_report(answer, command_of(parsed))}, format_by_name(*path), "")});
   TRY_VOID(write_together(files));
   for (const auto& file : files.files) answer.written.push_back(file.path.string());
   return {};
@@ -150,6 +171,8 @@ Result<int> run_plan_fleet(const Parsed& parsed) {
   TRY_VOID(check_together(parsed));
   auto catalog = TRY(open_catalog(parsed));
   const auto options = TRY(solve_options(parsed));
+  DrawnProgress drawn(look_of(2, parsed.flag("no-color")), DrawnProgress::Steps::drawn);
+  LateProgress progress(drawn);
   FleetAnswer answer;
   answer.fleet = TRY(read_fleets(parsed, catalog));
   TRY_VOID(check_targets(parsed, answer.fleet));
@@ -163,9 +186,10 @@ Result<int> run_plan_fleet(const Parsed& parsed) {
     answer.nodes = fleet::spread(answer.fleet, answer.plan);
   }
   TRY_VOID(confirm(parsed, answer));
-  TRY_VOID(add_timed(file, options, parsed.flag("explain"), answer));
-  if (answer.steady && parsed.flag("explain"))
-    answer.explanation = TRY(fleet::explain(answer.fleet.fleet, answer.demand, answer.plan, options));
+  const bool explain = parsed.flag("explain");
+  TRY_VOID(add_timed(file, options, explain ? &progress : nullptr, answer));
+  if (answer.steady && explain) answer.explanation = TRY(explained(answer, options, progress));
+  drawn.clear();
   name_gpus(answer);
   TRY_VOID(write_files(parsed, answer));
   TRY_VOID(print_answer(parsed, format, answer));

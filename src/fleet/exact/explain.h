@@ -1,6 +1,7 @@
 // What holds a plan where it is, and what a little more or less would change: found by planning again.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,13 +46,18 @@ struct Explanation {
   std::vector<Margin> margins;    // per want, at most `most_wants`
   std::vector<GpuMargin> gpus;    // per board, at most kMostBoards; empty for fleets of one open kind
   double gpu_price = 0;           // of the GPU that "one less, one more" is: the cheapest
+  bool stopped = false;           // by the clock: what was not made by then is left out
 };
 
 inline constexpr std::size_t kMostBoards = 6;
-inline constexpr int kExplainNodes = 500;  // of search per plan made again, and at most options.limits
+// Nodes of search per plan made again: at most these, and at most options.limits; fewer where many plans are made.
+inline constexpr int kExplainNodes = 500;
+inline constexpr int kExplainNodesInAll = 1'500;
 
+// `progress`: told as each want and board begins, counted from 1, and of how many.
+using ExplainProgress = std::function<void(int done, int total, const std::string& what)>;
 Result<Explanation> explain(const Fleet& fleet, const Demand& demand, const Plan& plan, const SolveOptions& options,
-                            std::size_t most_wants = 12);
+                            const ExplainProgress& progress = {}, std::size_t most_wants = 12);
 
 // The same fleet with an empty GPU more of the board of kind `like`, and what may serve on it.
 void add_empty_gpu(Fleet& fleet, Demand& demand, std::size_t like);

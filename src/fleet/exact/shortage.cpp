@@ -85,7 +85,8 @@ Error shortage(const Fleet& fleet, const Demand& demand) {
 }
 
 Result<std::optional<double>> most_within(const Fleet& fleet, const Demand& demand, std::size_t w, double budget,
-                                          const WorkLimits& limits) {
+                                          const WorkLimits& limits, std::optional<double> known) {
+  constexpr double kNearEnough = 1e-3;  // of an amount
   const Program program(fleet, demand);
   IntegerProgram most = program.base;
   const auto cost = program.levels(Goal::cost).front();
@@ -102,9 +103,14 @@ Result<std::optional<double>> most_within(const Fleet& fleet, const Demand& dema
   for (const auto& service : program.services)
     if (service.want == static_cast<int>(w) && service.column >= 0)
       most.columns[static_cast<std::size_t>(service.column)].upper = static_cast<double>(kMostInstances);
+  if (known) {
+    const auto relaxed = relax(most);
+    const double bound = relaxed ? -relaxed->objective * unit : 0;
+    if ((whole ? std::floor(bound / unit + 1e-6) * unit : bound * (1 - kNearEnough)) <= *known + 1e-6) return known;
+  }
   const auto solved = minimise(most, limits, whole ? 1 : 0);
-  if (solved.values.empty()) return std::nullopt;
-  return std::optional(solved.values[static_cast<std::size_t>(amount)] * unit);
+  if (solved.values.empty()) return known;
+  return std::optional(std::max(known.value_or(0), solved.values[static_cast<std::size_t>(amount)] * unit));
 }
 
 }  // namespace partita::fleet

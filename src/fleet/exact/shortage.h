@@ -14,6 +14,6 @@ namespace partita::fleet {
 Error shortage(const Fleet& fleet, const Demand& demand);
 
 Result<std::optional<double>> most_within(const Fleet& fleet, const Demand& demand, std::size_t w, double budget,
-                                          const WorkLimits& limits);
+                                          const WorkLimits& limits, std::optional<double> known = {});
 
 }  // namespace partita::fleet

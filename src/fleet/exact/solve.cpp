@@ -126,9 +126,9 @@ Result<Plan> solve(const Fleet& fleet, const Demand& demand, const SolveOptions&
 }
 
 Result<std::optional<double>> most_of(const Fleet& fleet, const Demand& demand, std::size_t w, double budget,
-                                      const SolveOptions& options) {
+                                      const SolveOptions& options, std::optional<double> known) {
   TRY_VOID(check(fleet, demand));
-  return most_within(fleet, demand, w, budget, options.limits);
+  return most_within(fleet, demand, w, budget, options.limits, known);
 }
 
 }  // namespace partita::fleet

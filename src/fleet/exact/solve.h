@@ -23,8 +23,9 @@ struct SolveOptions {
 Result<Plan> solve(const Fleet& fleet, const Demand& demand, const SolveOptions& options = {});
 
 // The largest amount of want `w` beside all others within a cost of `budget` (Goal::cost only); nullopt when the others
-// alone do not fit. Proven within the limits, else the best found.
+// alone do not fit. Proven within the limits, else the best found. `known`: an amount that is known to fit; nothing is
+// searched where no plan has 0.1 % more.
 Result<std::optional<double>> most_of(const Fleet& fleet, const Demand& demand, std::size_t w, double budget,
-                                      const SolveOptions& options = {});
+                                      const SolveOptions& options = {}, std::optional<double> known = {});
 
 }  // namespace partita::fleet

@@ -1,6 +1,7 @@
 #include "fleet/schedule/explain_timed.h"
 
 #include <algorithm>
+#include <future>
 
 namespace partita::fleet {
 
@@ -8,11 +9,12 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-Result<std::optional<double>> value_on(const Fleet& fleet, const Batch& batch, const ScheduleOptions& options) {
-  const auto made = schedule(fleet, batch, options);
-  if (made) return std::optional(made->value(batch.goal));
-  if (made.error().code == ErrorCode::impossible) return std::optional<double>();
-  return std::unexpected(made.error());
+// nullopt: not all jobs run.
+Result<std::optional<Schedule>> schedule_on(const Fleet& fleet, const Batch& batch, const ScheduleOptions& options) {
+  auto made = schedule(fleet, batch, options);
+  if (made) return std::optional(std::move(*made));
+  if (made.error().code == ErrorCode::impossible) return std::optional<Schedule>();
+  return std::unexpected(std::move(made.error()));
 }
 
 // Where an instance stands already nothing is created, so creation does not count.
@@ -25,17 +27,22 @@ double alone(const Job& job) {
 
 Result<std::vector<LeaseMargin>> explain_leases(const Room& room, const std::vector<TimedLease>& leases,
                                                 const std::vector<std::vector<ReconfigureTime>>& times,
-                                                const LeasePlan& plan, std::size_t most) {
+                                                const LeasePlan& plan, const std::function<bool()>& stop,
+                                                std::size_t most) {
   const double peak = plan.calendar.peak_s;
   std::vector<LeaseMargin> out;
   for (std::size_t i = 0; i < leases.size(); ++i)
     out.push_back({static_cast<int>(i), leases[i].from_s <= peak && peak < leases[i].from_s + leases[i].for_s, 0});
   std::ranges::stable_sort(out, std::ranges::greater{}, &LeaseMargin::at_peak);
   out.resize(std::min(out.size(), most));
-  for (auto& margin : out) {
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (stop && stop()) {
+      out.resize(i);
+      break;
+    }
     auto others = leases;
-    others.erase(others.begin() + margin.lease);
-    if (!others.empty()) margin.cost_without = TRY(plan_timed_leases(room, others, times)).calendar.cost;
+    others.erase(others.begin() + out[i].lease);
+    if (!others.empty()) out[i].cost_without = TRY(plan_timed_leases(room, others, times)).calendar.cost;
   }
   return out;
 }
@@ -57,7 +64,7 @@ Result<BatchMargin> explain_batch(const BatchPlan& plan, const ScheduleOptions& 
   out.alone_s = alone(plan.batch.jobs[at(out.last)]);
   auto smaller = fleet;
   if (auto& count = smaller.kinds[at(kind)].count) --*count;
-  out.less = TRY(value_on(smaller, plan.batch, options));
+  auto fewer = std::async(std::launch::async, [&] { return schedule_on(smaller, plan.batch, options); });
   auto larger = fleet;
   auto batch = plan.batch;
   auto added = fleet.kinds[at(kind)];
@@ -70,7 +77,17 @@ Result<BatchMargin> explain_batch(const BatchPlan& plan, const ScheduleOptions& 
   }
   batch.times.push_back(batch.times[at(kind)]);
   larger.kinds.push_back(std::move(added));
-  out.more = TRY(value_on(larger, batch, options));
+  const auto with_more = schedule_on(larger, batch, options);
+  const auto with_less = fewer.get();
+  if (!with_more) return std::unexpected(with_more.error());
+  if (!with_less) return std::unexpected(with_less.error());
+  const auto stopped = [](const std::optional<Schedule>& made) { return made && made->stopped; };
+  out.stopped = stopped(*with_more) || stopped(*with_less);
+  if (out.stopped) return out;
+  const auto planned = plan.schedule.value(plan.batch.goal);
+  if (*with_less) out.less = (*with_less)->value(plan.batch.goal);
+  // A GPU more may stay empty.
+  out.more = std::min(planned, *with_more ? (*with_more)->value(plan.batch.goal) : planned);
   return out;
 }
 

@@ -1,6 +1,7 @@
 // What leases and jobs with times change: found by planning again.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,18 +17,21 @@ struct LeaseMargin {
   double cost_without = 0;  // of all others
 };
 
-// Those at the peak first, at most `most`.
+// Those at the peak first, at most `most`; fewer where `stop` says so (empty: never).
 Result<std::vector<LeaseMargin>> explain_leases(const Room& room, const std::vector<TimedLease>& leases,
                                                 const std::vector<std::vector<ReconfigureTime>>& times,
-                                                const LeasePlan& plan, std::size_t most = 12);
+                                                const LeasePlan& plan, const std::function<bool()>& stop = {},
+                                                std::size_t most = 12);
 
 struct BatchMargin {
   int last = 0;                      // the job that ends last
   double alone_s = 0;                // when it would end at the earliest if it was alone
   std::string board;                 // of the GPU that is less or more
   std::optional<double> less, more;  // the goal's value then; nullopt: not all jobs run
+  bool stopped = false;              // by the clock: neither is known
 };
 
+// Both schedules are looked for as long as the plan's was, side by side.
 Result<BatchMargin> explain_batch(const BatchPlan& plan, const ScheduleOptions& options = {});
 
 }  // namespace partita::fleet
