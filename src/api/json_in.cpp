@@ -171,8 +171,8 @@ std::optional<std::int64_t> Members::integer(std::string_view key, std::int64_t 
   return std::nullopt;
 }
 
-std::optional<Bytes> Members::bytes(std::string_view key) const {
-  const auto value = integer(key, 0, static_cast<std::int64_t>(kMostBytes));
+std::optional<Bytes> Members::bytes(std::string_view key, Bytes least) const {
+  const auto value = integer(key, static_cast<std::int64_t>(least.value), static_cast<std::int64_t>(kMostBytes));
   return value ? std::optional(Bytes{static_cast<std::uint64_t>(*value)}) : std::nullopt;
 }
 

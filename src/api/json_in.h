@@ -54,7 +54,7 @@ class Members {
   std::optional<std::string> maybe_text(std::string_view key) const;
   std::vector<std::string> texts(std::string_view key, std::size_t most = 4096) const;
   bool flag(std::string_view key) const;
-  std::optional<Bytes> bytes(std::string_view key) const;
+  std::optional<Bytes> bytes(std::string_view key, Bytes least = Bytes{}) const;
   std::optional<Time> time(std::string_view key) const;
   std::optional<double> real(std::string_view key) const;
 

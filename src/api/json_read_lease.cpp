@@ -1,9 +1,13 @@
 // Leases, events and the policy from JSON.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "api/json_in.h"
 #include "api/json_lease_in.h"
 #include "api/json_read.h"
+#include "api/lease_bounds.h"
+#include "base/host_limits.h"
 
 namespace partita::api {
 namespace {
@@ -11,6 +15,12 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::int64_t kMostId = std::numeric_limits<std::int64_t>::max();
+
+// What a request must ask for at least; an answer may tell of what an older node granted.
+template <class T>
+T least(const Reading& reading, T asked) {
+  return reading.strictness == Strictness::request ? asked : T{};
+}
 
 DeviceNode read_device_node(Reading& reading, const Json& json, const std::string& path) {
   const Members in(reading, json, path, {});
@@ -116,23 +126,22 @@ Holder read_holder(Reading& reading, const Json& json, const std::string& path) 
   out.kind = in.word("kind", holder_kind, "user, process, container, vm, pod and job").value_or(HolderKind::user);
   out.uid = static_cast<uid_t>(in.number<std::int64_t>("uid", 0, std::numeric_limits<uid_t>::max()));
   out.user = in.text("user");
-  out.id = in.text("id");
+  out.id = in.text("id", kLongestLabel);
   if (in.has("process")) out.process = read_process(reading, in.at("process"), in.path_of("process"));
   return out;
 }
 
 Requirement read_requirement(Reading& reading, const Json& json, const std::string& path) {
-  constexpr std::size_t kMostCompute = 64;
   const Members in(reading, json, path,
                    {"profile", "memory_bytes", "sm_count", "whole_gpu", "bare", "compute", "gpu", "placement_start",
                     "board", "exclusive_gpu", "same_gpu_as"});
   Requirement out;
   out.profile = in.text("profile");
-  out.memory = in.bytes("memory_bytes");
-  out.sms = in.maybe_number("sm_count", 0, kMostNumber);
+  out.memory = in.bytes("memory_bytes", least(reading, Bytes{1}));
+  out.sms = in.maybe_number("sm_count", least(reading, 1), kMostNumber);
   out.whole_gpu = in.flag("whole_gpu");
   out.bare = in.flag("bare");
-  out.compute = in.texts("compute", kMostCompute);
+  out.compute = in.texts("compute", kMostComputeInstances);
   out.gpu = in.maybe_text("gpu");
   out.start = in.maybe_number("placement_start", 0, kMostNumber);
   out.board = in.maybe_text("board");
@@ -142,10 +151,10 @@ Requirement read_requirement(Reading& reading, const Json& json, const std::stri
 }
 
 HostLimits read_host_limits(Reading& reading, const Json& json, const std::string& path) {
-  constexpr double kMostCpus = 1e6;
   const Members in(reading, json, path, {"cpus", "memory_bytes"});
-  HostLimits out{in.real("cpus"), in.bytes("memory_bytes")};
-  if (out.cpus && !(*out.cpus > 0 && *out.cpus <= kMostCpus)) in.wrong("cpus", "a number of processors above 0");
+  HostLimits out{in.real("cpus"), in.bytes("memory_bytes", least(reading, kLeastHostMemory))};
+  if (out.cpus && !(*out.cpus >= least(reading, kFewestCpus) && *out.cpus <= kMostCpus))
+    in.wrong("cpus", fmt::format("a number of processors from {} to {:.0f}", kFewestCpus, kMostCpus));
   return out;
 }
 

@@ -1,9 +1,12 @@
 // Requests, strictly.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "api/json_in.h"
 #include "api/json_lease_in.h"
 #include "api/json_read.h"
+#include "api/lease_bounds.h"
 
 namespace partita::api {
 namespace {
@@ -118,24 +121,23 @@ ChangeOptions read_options(Reading& reading, const Json& json, Hooks hooks) {
 }
 
 std::optional<milliseconds> read_duration(const Members& in, std::string_view key) {
-  constexpr std::int64_t kLongest = std::int64_t{100} * 366 * 24 * 3600 * 1000;  // a hundred years
-  const auto value = in.maybe_number<std::int64_t>(key, 1, kLongest);
+  const auto value = in.maybe_number<std::int64_t>(key, 1, kLongestDuration.count());
   return value ? std::optional(milliseconds(*value)) : std::nullopt;
 }
 
 std::map<std::string, std::string> read_request_labels(const Members& in) {
-  constexpr std::size_t kMost = 64, kLongest = 256;
   std::map<std::string, std::string> out;
   const auto& json = in.at("labels");
   if (json.is_null()) return out;
-  if (!json.is_object() || json.size() > kMost) {
-    in.wrong("labels", "an object of at most 64 texts");
+  if (!json.is_object() || json.size() > kMostLabels) {
+    in.wrong("labels", fmt::format("an object of at most {} texts", kMostLabels));
     return out;
   }
   for (const auto& [key, value] : json.items()) {
-    if (key.empty() || key.size() > kLongest || !value.is_string() ||
-        value.get_ref<const std::string&>().size() > kLongest)
-      in.reading().wrong(in.path_of("labels"), "expected names and texts of at most 256 bytes");
+    if (key.empty() || key.size() > kLongestLabel || !value.is_string() ||
+        value.get_ref<const std::string&>().size() > kLongestLabel)
+      in.reading().wrong(in.path_of("labels"),
+                         fmt::format("expected names and texts of at most {} bytes", kLongestLabel));
     else
       out[key] = value.get<std::string>();
   }

@@ -22,6 +22,7 @@ auto maybe(Make make) -> std::optional<decltype(make())> {
   return *rc::gen::arbitrary<bool>() ? std::optional(make()) : std::nullopt;
 }
 int any_number() { return *rc::gen::inRange(0, 1 << 30); }
+int any_amount() { return 1 + any_number(); }
 bool any_flag() { return *rc::gen::arbitrary<bool>(); }
 Time any_time() { return Time(milliseconds(*rc::gen::inRange<std::int64_t>(0, 4'000'000'000'000))); }
 ProcessId any_process() { return {*rc::gen::inRange(1, 1 << 22), static_cast<std::uint64_t>(any_number())}; }
@@ -34,8 +35,8 @@ Holder any_holder() {
 Requirement any_requirement() {
   Requirement out;
   out.profile = any_text();
-  out.memory = maybe([] { return Bytes{static_cast<std::uint64_t>(any_number()) << 10}; });
-  out.sms = maybe(any_number);
+  out.memory = maybe([] { return Bytes{static_cast<std::uint64_t>(any_amount()) << 10}; });
+  out.sms = maybe(any_amount);
   out.whole_gpu = any_flag();
   out.bare = any_flag();
   for (int i = *rc::gen::inRange(0, 4); i > 0; --i) out.compute.push_back(any_text());

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/host_limits.h"
 #include "base/text.h"
 #include "deliver/cgroup.h"
 #include "deliver/delegation.h"
@@ -20,8 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr long kPeriodUs = 100'000;
-constexpr double kFewestCpus = 0.01;  // the kernel takes no quota below 1 ms
-constexpr double kMostCpus = 1e6;
 
 struct Writer {
   fs::path group;
@@ -132,9 +131,9 @@ Result<void> check_limits(const Limits& limits) {
   if (limits.cpus && !(*limits.cpus >= kFewestCpus && *limits.cpus <= kMostCpus))
     return fail(ErrorCode::invalid,
                 fmt::format("a limit of {} processors: expected {} to {}", *limits.cpus, kFewestCpus, kMostCpus));
-  if (limits.memory && limits.memory->value < mib(1).value)
-    return fail(ErrorCode::invalid,
-                fmt::format("a limit of {} of memory: expected 1 MiB or more", to_string(*limits.memory)));
+  if (limits.memory && *limits.memory < kLeastHostMemory)
+    return fail(ErrorCode::invalid, fmt::format("a limit of {} of memory: expected {} or more",
+                                                to_string(*limits.memory), to_string(kLeastHostMemory)));
   for (const int processor : limits.processors)
     if (processor < 0) return fail(ErrorCode::invalid, fmt::format("there is no processor {}", processor));
   return {};

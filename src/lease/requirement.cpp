@@ -1,6 +1,7 @@
 // Is a requirement well formed, and how it reads.
 #include <fmt/format.h>
 
+#include "api/lease_bounds.h"
 #include "base/text.h"
 #include "layout/profile_name.h"
 #include "lease/choose.h"
@@ -8,8 +9,6 @@
 namespace partita::lease {
 
 namespace {
-
-constexpr std::size_t kMostCompute = 8;
 
 std::unexpected<Error> contradiction(std::string_view a, std::string_view b, std::string_view why) {
   return fail(ErrorCode::invalid, fmt::format("{} and {} cannot both be asked: {}", a, b, why));
@@ -33,9 +32,9 @@ Result<void> check_size(const api::Requirement& requirement) {
 }
 
 Result<void> check_compute(const api::Requirement& requirement) {
-  if (requirement.compute.size() > kMostCompute)
+  if (requirement.compute.size() > api::kMostComputeInstances)
     return fail(ErrorCode::invalid, fmt::format("a GPU instance holds at most {} compute instances, {} are asked",
-                                                kMostCompute, requirement.compute.size()));
+                                                api::kMostComputeInstances, requirement.compute.size()));
   for (const auto& name : requirement.compute) {
     const bool short_form = name.size() == 2 && name[0] >= '1' && name[0] <= '9' && name[1] == 'c';
     const auto full = layout::parse_profile_name(name);

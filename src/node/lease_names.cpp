@@ -5,15 +5,14 @@
 #include <algorithm>
 #include <string_view>
 
+#include "api/lease_bounds.h"
+#include "base/host_limits.h"
 #include "base/text.h"
 
 namespace partita::node {
 namespace {
 
 constexpr std::size_t kLongestName = 63;
-constexpr std::size_t kMostLabels = 32;
-constexpr std::size_t kLongestLabel = 253;
-constexpr auto kLongest = std::chrono::days(36'500);
 
 bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 bool may_be_in_name(char c) { return is_letter_or_digit(c) || c == '.' || c == '_' || c == '-'; }
@@ -53,19 +52,26 @@ Result<void> check_request(const api::LeaseRequest& request) {
     return fail(ErrorCode::invalid,
                 fmt::format("count: expected 1 to {}, found {}", api::kMostLeasesAtOnce, request.count));
   TRY_VOID(check_name(request));
-  if (request.duration && (request.duration->count() <= 0 || *request.duration > kLongest))
+  if (request.duration && (request.duration->count() <= 0 || *request.duration > api::kLongestDuration))
     return fail(ErrorCode::invalid, fmt::format("duration: expected more than 0 and at most 36500 days, found {} ms",
                                                 request.duration->count()));
-  if (request.labels.size() > kMostLabels)
+  if (request.labels.size() > api::kMostLabels)
     return fail(ErrorCode::invalid,
-                fmt::format("labels: expected at most {}, found {}", kMostLabels, request.labels.size()));
+                fmt::format("labels: expected at most {}, found {}", api::kMostLabels, request.labels.size()));
   for (const auto& [key, value] : request.labels)
-    if (key.empty() || key.size() > kLongestLabel || value.size() > kLongestLabel)
+    if (key.empty() || key.size() > api::kLongestLabel || value.size() > api::kLongestLabel)
       return fail(ErrorCode::invalid,
                   fmt::format("label {}: expected 1 to {} bytes as key and at most as many as value", quote(key),
-                              kLongestLabel));
-  if (request.holder.id.size() > kLongestLabel)
-    return fail(ErrorCode::invalid, fmt::format("holder: expected at most {} bytes of id", kLongestLabel));
+                              api::kLongestLabel));
+  const api::HostLimits& host = request.host_limits;
+  if (host.cpus && !(*host.cpus >= kFewestCpus && *host.cpus <= kMostCpus))
+    return fail(ErrorCode::invalid,
+                fmt::format("a limit of {} processors: expected {} to {}", *host.cpus, kFewestCpus, kMostCpus));
+  if (host.memory && *host.memory < kLeastHostMemory)
+    return fail(ErrorCode::invalid, fmt::format("a limit of {} of memory: expected {} or more", to_string(*host.memory),
+                                                to_string(kLeastHostMemory)));
+  if (request.holder.id.size() > api::kLongestLabel)
+    return fail(ErrorCode::invalid, fmt::format("holder: expected at most {} bytes of id", api::kLongestLabel));
   return {};
 }
 

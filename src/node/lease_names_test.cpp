@@ -25,6 +25,19 @@ TEST(LeaseNames, ThatAreNoneAreRefused) {
   EXPECT_TRUE(check(std::string(63, 'a')));
 }
 
+// What no group can be held to is refused before there is a lease.
+TEST(LeaseNames, HostLimitsThatTheKernelDoesNotTakeAreRefused) {
+  const auto with = [](std::optional<double> cpus, std::optional<Bytes> memory) {
+    api::LeaseRequest request;
+    request.count = 1;
+    request.host_limits = {cpus, memory};
+    return check_request(request);
+  };
+  EXPECT_TRUE(with(0.01, mib(1)));
+  EXPECT_EQ(with(0.009, {}).error().message, "a limit of 0.009 processors: expected 0.01 to 1000000");
+  EXPECT_EQ(with({}, Bytes{1023}).error().message, "a limit of 1023 bytes of memory: expected 1 MiB or more");
+}
+
 // The CDI name of a lease is its own name: it must not be taken for another lease's device, nor for all of them.
 TEST(LeaseNames, DoNotStandForDevices) {
   for (const auto* name : {"all", "0", "17", "MIG-97646f9c-4f9a-53c3-8a78-5bc768d7bf21", "MIG-x",

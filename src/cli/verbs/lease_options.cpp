@@ -1,6 +1,7 @@
 #include "cli/verbs/lease_options.h"
 
 #include "base/duration.h"
+#include "base/host_limits.h"
 #include "base/text.h"
 
 namespace partita::cli {
@@ -98,7 +99,6 @@ Result<api::Requirement> requirement_of(const Parsed& parsed, Session& session,
 
 Result<api::LeaseRequest> lease_request_of(const Parsed& parsed, Session& session,
                                            const std::optional<std::string>& profile) {
-  constexpr double kFewestCpus = 0.01, kMostCpus = 1e6;
   api::LeaseRequest out;
   out.caller = session.caller;
   out.holder.uid = session.caller.uid;

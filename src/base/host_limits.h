@@ -1,0 +1,11 @@
+// What programs can be held to on the host: the kernel takes no less.
+#pragma once
+
+#include "base/units.h"
+
+namespace partita {
+
+inline constexpr double kFewestCpus = 0.01, kMostCpus = 1e6;  // in processors; 0.01 is a quota of 1 ms each 100 ms
+inline constexpr Bytes kLeastHostMemory = mib(1);
+
+}  // namespace partita
