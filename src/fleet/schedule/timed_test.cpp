@@ -206,6 +206,22 @@ TEST(Explain, TellsWhatLeasesAndJobsChange) {
   EXPECT_EQ(margin.alone_s, 10);
 }
 
+// What the clock cuts short is not told as if it was found.
+TEST(Explain, TellsNothingThatTheClockCutShort) {
+  const auto one = fleet_of("a100-sxm4-40gb", 1);
+  const auto batch = plan_batch(room_beside(one, nullptr), batch_of(one, 4, 10, std::nullopt), times(one)).value();
+  ScheduleOptions over;
+  over.stop = [] { return true; };
+  const auto margin = explain_batch(batch, over).value();
+  EXPECT_TRUE(margin.stopped);
+  EXPECT_EQ(margin.less, std::nullopt);
+  EXPECT_EQ(margin.more, std::nullopt);
+  const auto room = room_beside(one, nullptr);
+  const auto leases = leases_of("[{profile: 1g.5gb, from_s: 50, for_s: 9}]", one);
+  const auto plan = plan_timed_leases(room, leases, times(one)).value();
+  EXPECT_TRUE(explain_leases(room, leases, times(one), plan, over.stop).value().empty());
+}
+
 TEST(Calendar, IsRightOnRandomLeasesAndNearItsBound) {
   std::mt19937 random(5);
   double cost = 0;
