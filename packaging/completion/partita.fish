@@ -276,7 +276,7 @@ complete -c partita -n '__fish_seen_subcommand_from policy; and __fish_seen_subc
 complete -c partita -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from tune' -l wait -x -d 'a request that finds no room waits so long (0s)'
 complete -c partita -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from tune' -l mix -x -d 'shares of profiles: "1g.5gb=30,7g.40gb=10"; without it, four mixes of all plain profiles'
 complete -c partita -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from tune' -l load -x -d 'memory slices asked for over those there are; without it 0.85, 1 and 1.3'
-complete -c partita -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from tune' -l start -r -F -d 'weights to start from; without it, the shipped ones'
+complete -c partita -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from tune' -l start -r -F -d 'weights to start from, or plain: a guess that knows nothing; without it, the shipped ones'
 complete -c partita -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from tune' -l generations -x -d 'of the search (70)'
 complete -c partita -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from tune' -l requests -x -d 'per mix and sample (80000), twice as many in the last third'
 complete -c partita -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from tune' -l seed -x -d 'of traces and search (1); the same seed gives the same weights'

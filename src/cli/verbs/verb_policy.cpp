@@ -263,7 +263,7 @@ std::string said_of(const Parsed& parsed, const fleet::Tuned& tuned, const fleet
                        100 * accepted.slices);
   };
   const auto on = cases.traces.empty()
-                      ? fmt::format("mean over {} that were not tuned on", count_of(cases.mixes.size(), "drawn trace"))
+                      ? fmt::format("mean over {} not tuned on", count_of(cases.mixes.size(), "drawn trace"))
                       : "of " + shown(parsed.text("TRACE").value_or("-"));
   auto out = fmt::format("they accept {} ({}, simulated)", shares(tuned.accepted), on);
   if (tuned.kept_start) return out + "; these are the weights at the start: the search found no better ones";
