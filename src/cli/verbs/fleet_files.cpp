@@ -55,6 +55,9 @@ class Staged {
     auto written = write_file_atomically(beside, file.text);
     if (!written) {  // the file meant, not the one beside
       TRY_VOID(can_write_file(file.path));
+      auto& message = written.error().message;
+      if (const auto at = message.find(beside.string()); at != std::string::npos)
+        message.replace(at, beside.string().size(), file.path.string());
       return written;
     }
     return {};

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "fleet/exact/solve.h"
+#include "fleet/schedule/exclusive.h"
 
 namespace partita::fleet {
 
@@ -92,9 +93,14 @@ class Packing {
   Packing(const Fleet& fleet, const std::vector<TimedLease>& leases) : leases_(leases), left_(fleet.kinds.size()) {
     for (const auto& kind : fleet.kinds) {
       geometries_.emplace_back(*kind.board);
+      exclusive_.emplace_back(geometries_.back());
       plan::SliceMask taken = 0;
+      pinned_profiles_.emplace_back();
       for (const auto& each : kind.state)
-        if (each.pinned) taken |= geometries_.back().units_of(each.placed.profile, each.placed.start);
+        if (each.pinned) {
+          taken |= geometries_.back().units_of(each.placed.profile, each.placed.start);
+          pinned_profiles_.back().push_back(each.placed.profile);
+        }
       pinned_.push_back(taken);
       prices_.push_back(kind.price);
     }
@@ -138,8 +144,14 @@ class Packing {
     const double until = one.from_s + one.for_s;
     const auto& gpu = gpus_[at(g)];
     plan::SliceMask busy = pinned_[at(gpu.kind)];
+    const auto& exclusive = exclusive_[at(gpu.kind)];
+    for (const int pinned : pinned_profiles_[at(gpu.kind)])
+      if (exclusive(server.profile, pinned)) return;
     for (const auto& held : gpu.held)
-      if (held.span.from_s < until && one.from_s < held.span.until_s) busy |= held.mask;
+      if (held.span.from_s < until && one.from_s < held.span.until_s) {
+        if (exclusive(server.profile, held.span.placed.profile)) return;
+        busy |= held.mask;
+      }
     const auto& geometry = geometries_[at(gpu.kind)];
     for (const auto& place : geometry.profiles()[at(server.profile)].placements) {
       if ((place.mask & busy) != 0) continue;
@@ -177,8 +189,10 @@ class Packing {
   }
 
   const std::vector<TimedLease>& leases_;
-  std::vector<plan::Geometry> geometries_;
+  std::vector<plan::Geometry> geometries_;  // these four per kind
+  std::vector<Exclusive> exclusive_;
   std::vector<plan::SliceMask> pinned_;
+  std::vector<std::vector<int>> pinned_profiles_;
   std::vector<double> prices_;
   std::vector<std::int64_t> left_;
   std::vector<Gpu> gpus_;
@@ -295,6 +309,7 @@ Result<void> validate(const Fleet& fleet, const std::vector<TimedLease>& leases,
     const auto end = [&](const plan::Placed& placed) {
       return placed.start + kind.board->profiles[at(placed.profile)].placement_size;
     };
+    const plan::Geometry geometry(*kind.board);
     for (std::size_t i = 0; i < gpu.spans.size(); ++i) {
       const auto& a = gpu.spans[i];
       const auto& lease = leases[at(a.lease)];
@@ -314,6 +329,12 @@ Result<void> validate(const Fleet& fleet, const std::vector<TimedLease>& leases,
             b.from_s < a.until_s)
           return wrong("has two leases on one unit at once");
       }
+      std::vector<plan::Placed> at_once;
+      for (const auto& each : kind.state)
+        if (each.pinned) at_once.push_back(each.placed);
+      for (const auto& b : gpu.spans)
+        if (b.from_s <= a.from_s && a.from_s < b.until_s) at_once.push_back(b.placed);
+      if (!valid(geometry, at_once)) return wrong("has instances at once that do not go together");
     }
   }
   for (std::size_t i = 0; i < leases.size(); ++i)

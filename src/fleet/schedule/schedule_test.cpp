@@ -75,6 +75,36 @@ TEST(Schedule, UsesWhatIsThereAndLeavesWhatIsPinned) {
   EXPECT_THAT(whole.error().message, HasSubstr("job-1"));
 }
 
+// There is one set of media engines: instances that have it are never there together, wherever they are.
+TEST(Schedule, MediaEnginesGoToOneInstanceAtATime) {
+  const std::string me = "1g.5gb+me";
+  const Kind bare = kind("a100-sxm4-40gb", 1);
+  const Fleet fleet{{bare}};
+  EXPECT_DOUBLE_EQ(made(fleet, batch_of(fleet, {{me, 10}, {me, 10}, {me, 10}}, 1, 2)).makespan_s, 1 + 30);
+  const int p = profile(bare, me);
+  const Fleet idle{{kind("a100-sxm4-40gb", 1, {{{p, 6}, false}})}};
+  EXPECT_DOUBLE_EQ(made(idle, batch_of(idle, {{me, 10}, {me, 10}}, 1, 2)).makespan_s, 20);
+  const Fleet pinned{{kind("a100-sxm4-40gb", 1, {{{p, 6}, true}})}};
+  const auto none = schedule(pinned, batch_of(pinned, {{me, 10}}, 1, 2));
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::impossible);
+}
+
+TEST(Schedule, ValidatorSeesTwoSetsOfMediaEngines) {
+  const Fleet fleet{{kind("a100-sxm4-40gb", 1)}};
+  const auto batch = batch_of(fleet, {{"1g.5gb+me", 10}, {"1g.5gb+me", 10}}, 1, 2);
+  auto wrong = made(fleet, batch);
+  auto& instances = wrong.gpus.at(0).instances;
+  ASSERT_EQ(instances.size(), 1U);
+  instances.push_back(instances[0]);  // as well elsewhere, one job on each
+  instances[1].placed.start = instances[0].placed.start == 0 ? 6 : 0;
+  instances[1].create_s = 1;
+  instances[1].ready_s = 2;
+  instances[0].runs.pop_back();
+  instances[1].runs.erase(instances[1].runs.begin());
+  EXPECT_THAT(validate(fleet, batch, wrong).error().message, HasSubstr("do not go together"));
+}
+
 TEST(Schedule, WaitsForReleasesAndPutsPriorityFirst) {
   const Fleet fleet{{kind("a30-24gb", 1)}};
   auto batch = batch_of(fleet, {{"4g.24gb", 10}, {"4g.24gb", 10}}, 0, 0);

@@ -82,6 +82,22 @@ class Validator {
       held.push_back(here);
     }
     if (!idle.empty()) return wrong("lost an instance that was there");
+    return together(gpu);
+  }
+
+  // Whenever an instance comes, all that are there are possible on one GPU.
+  Result<void> together(const GpuSchedule& gpu) const {
+    const auto& kind = fleet_.kinds[at(gpu.kind)];
+    const plan::Geometry geometry(*kind.board);
+    for (const auto& instance : gpu.instances) {
+      const double now = lives(instance).begin;
+      std::vector<plan::Placed> there;
+      for (const auto& each : kind.state)
+        if (each.pinned) there.push_back(each.placed);
+      for (const auto& other : gpu.instances)
+        if (lives(other).begin <= now && now < lives(other).end - kSlack) there.push_back(other.placed);
+      if (!valid(geometry, there)) return wrong("has instances at once that do not go together");
+    }
     return {};
   }
 

@@ -222,6 +222,22 @@ TEST(Explain, TellsNothingThatTheClockCutShort) {
   EXPECT_TRUE(explain_leases(room, leases, times(one), plan, over.stop).value().empty());
 }
 
+TEST(Calendar, MediaEnginesGoToOneLeaseAtATime) {
+  const auto fleet = fleet_of("a100-sxm4-40gb", std::nullopt);
+  const auto leases = leases_of(
+      "[{profile: 1g.5gb+me, from_s: 0, for_s: 9, count: 2}, {name: later, profile: 1g.5gb+me, from_s: 9, for_s: 9}]",
+      fleet);
+  const auto calendar = plan_leases(fleet, leases, times(fleet)).value();
+  EXPECT_EQ(calendar.gpus.size(), 2U);
+  EXPECT_TRUE(calendar.optimal());
+  EXPECT_TRUE(validate(fleet, leases, calendar));
+  auto wrong = calendar;
+  wrong.gpus[0].spans.push_back(wrong.gpus[1].spans[0]);
+  wrong.gpus[0].spans.back().placed.start = wrong.gpus[0].spans[0].placed.start == 0 ? 6 : 0;
+  wrong.gpus.pop_back();
+  EXPECT_THAT(validate(fleet, leases, wrong).error().message, HasSubstr("do not go together"));
+}
+
 TEST(Calendar, IsRightOnRandomLeasesAndNearItsBound) {
   std::mt19937 random(5);
   double cost = 0;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "fleet/schedule/exclusive.h"
 #include "plan/geometry.h"
 
 namespace partita::fleet {
@@ -14,7 +15,9 @@ Micros micros(double seconds) { return std::llround(seconds * 1e6); }
 std::vector<OrderedPlace> places_of(const Kind& kind, const std::vector<bool>& used,
                                     const std::vector<ReconfigureTime>& times, Direction direction) {
   const plan::Geometry geometry(*kind.board);
+  const Exclusive exclusive(geometry);
   plan::SliceMask pinned = 0;
+  std::vector<int> pinned_profiles;
   std::vector<OrderedPlace> there;
   const auto place = [&](int p, int start, bool is_there) {
     const auto& time = times[static_cast<std::size_t>(p)];
@@ -25,15 +28,21 @@ std::vector<OrderedPlace> places_of(const Kind& kind, const std::vector<bool>& u
                         is_there};
   };
   for (const auto& each : kind.state) {
-    if (each.pinned)
+    if (each.pinned) {
       pinned |= geometry.units_of(each.placed.profile, each.placed.start);
-    else
+      pinned_profiles.push_back(each.placed.profile);
+    } else {
       there.push_back(place(each.placed.profile, each.placed.start, true));
+    }
   }
   std::vector<OrderedPlace> splitting;
+  const auto beside_pinned = [&](std::size_t p) {
+    return std::ranges::none_of(pinned_profiles, [&](int q) { return exclusive(static_cast<int>(p), q); });
+  };
   for (std::size_t p = 0; p < geometry.profiles().size(); ++p)
     for (const auto& at : geometry.profiles()[p].placements)
-      if (used[p] && (at.mask & pinned) == 0) splitting.push_back(place(static_cast<int>(p), at.start, false));
+      if (used[p] && (at.mask & pinned) == 0 && beside_pinned(p))
+        splitting.push_back(place(static_cast<int>(p), at.start, false));
   std::ranges::stable_sort(splitting, [&](const OrderedPlace& a, const OrderedPlace& b) {
     const auto key = [&](const OrderedPlace& each) {
       return std::tuple(-std::popcount(each.units),
@@ -54,10 +63,14 @@ std::vector<OrderedPlace> places_of(const Kind& kind, const std::vector<bool>& u
 Order order_of(const Kind& kind, const std::vector<bool>& used, const std::vector<ReconfigureTime>& times,
                Direction direction) {
   Order out{places_of(kind, used, times, direction), 0, kind.board->placement_units};
+  const Exclusive exclusive{plan::Geometry(*kind.board)};
+  const auto together = [&](const OrderedPlace& a, const OrderedPlace& b) {
+    return (a.units & b.units) == 0 && !exclusive(a.placed.profile, b.placed.profile);
+  };
   for (std::size_t i = 0; i < out.places.size(); ++i) {
     if (out.places[i].there) out.there |= PlaceSet{1} << i;
     for (std::size_t j = 0; j < i; ++j) {
-      if ((out.places[i].units & out.places[j].units) == 0) continue;
+      if (together(out.places[i], out.places[j])) continue;
       out.places[i].overlaps_before |= PlaceSet{1} << j;
       out.places[j].overlaps_after |= PlaceSet{1} << i;
     }

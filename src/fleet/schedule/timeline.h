@@ -27,7 +27,7 @@ struct OrderedPlace {
   plan::SliceMask units = 0;
   Micros create = 0, destroy = 0;
   bool there = false;  // from the start
-  PlaceSet overlaps_before = 0, overlaps_after = 0;
+  PlaceSet overlaps_before = 0, overlaps_after = 0;  // or else never on one GPU together
 };
 
 struct Order {
