@@ -148,6 +148,30 @@ TEST_F(Answers, ABoardTellsWhatItCarriesWhereACardWasSeen) {
   EXPECT_STREQ(text, "96.00.00.00.00");
 }
 
+TEST_F(Answers, HopperTellsTemperaturesAsDistances) {
+  const nvmlDevice_t ampere = gpu(0), hopper = gpu(2);
+  unsigned degrees = 0;
+  EXPECT_EQ(NVML(nvmlDeviceGetTemperatureThreshold)(ampere, NVML_TEMPERATURE_THRESHOLD_SHUTDOWN, &degrees), kSuccess);
+  EXPECT_EQ(degrees, 92u);
+  EXPECT_EQ(NVML(nvmlDeviceGetTemperatureThreshold)(ampere, NVML_TEMPERATURE_THRESHOLD_GPU_MAX, &degrees), kSuccess);
+  EXPECT_EQ(degrees, 85u);
+  nvmlMarginTemperature_t margin{nvmlMarginTemperature_v1, 0};
+  EXPECT_EQ(NVML(nvmlDeviceGetMarginTemperature)(ampere, &margin), kNotSupported);
+  EXPECT_EQ(field(ampere, NVML_FI_DEV_TEMPERATURE_SHUTDOWN_TLIMIT).nvmlReturn, kNotSupported);
+  EXPECT_EQ(NVML(nvmlDeviceGetMarginTemperature)(hopper, &margin), kSuccess);
+  EXPECT_EQ(NVML(nvmlDeviceGetTemperature)(hopper, NVML_TEMPERATURE_GPU, &degrees), kSuccess);
+  EXPECT_EQ(margin.marginTemperature, 87 - static_cast<int>(degrees));
+  EXPECT_EQ(field(hopper, NVML_FI_DEV_TEMPERATURE_SHUTDOWN_TLIMIT).value.siVal, -8);
+  EXPECT_EQ(field(hopper, NVML_FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT).value.siVal, -2);
+  EXPECT_EQ(field(hopper, NVML_FI_DEV_TEMPERATURE_GPU_MAX_TLIMIT).value.siVal, 0);
+}
+
+TEST_F(Answers, NoMemoryIsProtected) {
+  nvmlMemory_t memory{1, 1, 1};
+  EXPECT_EQ(NVML(nvmlDeviceGetConfComputeProtectedMemoryUsage)(gpu(0), &memory), kSuccess);
+  EXPECT_EQ(memory.total + memory.free + memory.used, 0u);
+}
+
 // Application clocks went with R590.
 class NewDriver : public Answers {
  protected:

@@ -90,7 +90,7 @@ bool is_memory_error(unsigned field) {
 // Degrees to the point where the GPU is as warm as it may be; told by Hopper and later.
 Return margin_field(const GpuSpec& gpu, nvmlFieldValue_t& to, unsigned degrees) {
   if (gpu.compute_capability_major < 9) return kNotSupported;
-  return put_signed(to, static_cast<int>(kMostDegrees) - static_cast<int>(degrees));
+  return put_signed(to, static_cast<int>(thermal_limits(gpu).most) - static_cast<int>(degrees));
 }
 
 Return power_field(const Target& target, const GpuReadings& now, nvmlFieldValue_t& to) {
@@ -121,12 +121,12 @@ Return other_field(const Target& target, nvmlFieldValue_t& to) {
     case NVML_FI_DEV_GPU_TEMP:
       return put(to, static_cast<unsigned>(readings().degrees));
     case NVML_FI_DEV_TEMPERATURE_SHUTDOWN_TLIMIT:
-      return margin_field(gpu, to, kShutdownDegrees);
+      return margin_field(gpu, to, thermal_limits(gpu).shutdown);
     case NVML_FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT:
-      return margin_field(gpu, to, kSlowdownDegrees);
+      return margin_field(gpu, to, thermal_limits(gpu).slowdown);
     case NVML_FI_DEV_TEMPERATURE_MEM_MAX_TLIMIT:
     case NVML_FI_DEV_TEMPERATURE_GPU_MAX_TLIMIT:
-      return margin_field(gpu, to, kMostDegrees);
+      return margin_field(gpu, to, thermal_limits(gpu).most);
     case NVML_FI_DEV_PCIE_COUNT_TX_BYTES:
       return put_long(to, pcie_bytes(kPcieToHost));
     case NVML_FI_DEV_PCIE_COUNT_RX_BYTES:

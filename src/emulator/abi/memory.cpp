@@ -86,3 +86,8 @@ NVML_EXPORT nvmlDeviceGetMemoryBusWidth(nvmlDevice_t device, unsigned* bits) {
     return target.spec.memory_bus_bits == 0 ? kNotSupported : give(bits, target.spec.memory_bus_bits);
   });
 }
+
+// Nothing is protected where confidential computing is off.
+NVML_EXPORT nvmlDeviceGetConfComputeProtectedMemoryUsage(nvmlDevice_t device, nvmlMemory_t* memory) {
+  return gpu_value(__func__, device, memory, [](const Target&) { return nvmlMemory_t{}; });
+}

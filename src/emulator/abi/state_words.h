@@ -5,8 +5,13 @@
 
 namespace partita::emulator::abi {
 
-// Degrees Celsius, as A100 boards have them.
-inline constexpr unsigned kShutdownDegrees = 92, kSlowdownDegrees = 89, kMostDegrees = 85, kMostMemoryDegrees = 95;
+// Degrees Celsius: of A100 boards; of H100, H200 and GH200, which tell them as distances from the highest (-8, -2, 0).
+struct ThermalLimits {
+  unsigned shutdown, slowdown, most, most_memory;
+};
+inline ThermalLimits thermal_limits(const GpuSpec& gpu) {
+  return gpu.compute_capability_major < 9 ? ThermalLimits{92, 89, 85, 95} : ThermalLimits{95, 89, 87, 95};
+}
 
 // Microseconds since 1970, on the node's clock.
 inline long long microseconds(Time time) {

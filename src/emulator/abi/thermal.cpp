@@ -69,28 +69,31 @@ NVML_EXPORT nvmlDeviceGetTemperatureV(nvmlDevice_t device, nvmlTemperature_t* to
 
 NVML_EXPORT nvmlDeviceGetTemperatureThreshold(nvmlDevice_t device, nvmlTemperatureThresholds_t threshold,
                                               unsigned* to) {
-  return on_gpu(__func__, device, [&](const Target&) -> Return {
+  return on_gpu(__func__, device, [&](const Target& target) -> Return {
     if (to == nullptr || threshold >= NVML_TEMPERATURE_THRESHOLD_COUNT) return kInvalidArgument;
+    const ThermalLimits limits = thermal_limits(target.spec);
     switch (threshold) {
       case NVML_TEMPERATURE_THRESHOLD_SHUTDOWN:
-        return give(to, kShutdownDegrees);
+        return give(to, limits.shutdown);
       case NVML_TEMPERATURE_THRESHOLD_SLOWDOWN:
-        return give(to, kSlowdownDegrees);
+        return give(to, limits.slowdown);
       case NVML_TEMPERATURE_THRESHOLD_MEM_MAX:
-        return give(to, kMostMemoryDegrees);
+        return give(to, limits.most_memory);
       case NVML_TEMPERATURE_THRESHOLD_GPU_MAX:
-        return give(to, kMostDegrees);
+        return give(to, limits.most);
       default:
         return kNotSupported;
     }
   });
 }
 
+// Degrees to the highest; told by Hopper and later.
 NVML_EXPORT nvmlDeviceGetMarginTemperature(nvmlDevice_t device, nvmlMarginTemperature_t* margin) {
   return on_gpu(__func__, device, [&](const Target& target) -> Return {
     if (margin == nullptr) return kInvalidArgument;
     if (margin->version != nvmlMarginTemperature_v1) return kVersionMismatch;
-    margin->marginTemperature = static_cast<int>(kSlowdownDegrees) - static_cast<int>(degrees(target));
+    if (target.spec.compute_capability_major < 9) return kNotSupported;
+    margin->marginTemperature = static_cast<int>(thermal_limits(target.spec).most) - static_cast<int>(degrees(target));
     return kSuccess;
   });
 }
@@ -101,8 +104,9 @@ NVML_EXPORT nvmlDeviceGetThermalSettings(nvmlDevice_t device, unsigned sensor, n
     if (settings == nullptr || (sensor != 0 && sensor != kAllSensors)) return kInvalidArgument;
     *settings = {};
     settings->count = 1;
-    settings->sensor[0] = {NVML_THERMAL_CONTROLLER_GPU_INTERNAL, 0, static_cast<int>(kSlowdownDegrees),
-                           static_cast<int>(degrees(target)), NVML_THERMAL_TARGET_GPU};
+    settings->sensor[0] = {NVML_THERMAL_CONTROLLER_GPU_INTERNAL, 0,
+                           static_cast<int>(thermal_limits(target.spec).slowdown), static_cast<int>(degrees(target)),
+                           NVML_THERMAL_TARGET_GPU};
     return kSuccess;
   });
 }
