@@ -186,12 +186,12 @@ std::string question(const FleetAnswer& answer) {
 
 }  // namespace
 
-std::string cut_rows(report::Table& table, std::string_view what) {
-  if (table.rows.size() <= kMostTableRows) return "";
-  const auto left = table.rows.size() - kMostTableRows;
-  table.rows.resize(kMostTableRows);
+std::string cut_rows(report::Table& table, std::string_view what, std::size_t most) {
+  if (table.rows.size() <= most) return "";
+  const auto left = table.rows.size() - most;
+  table.rows.resize(most);
   return fmt::format("The table \"{}\" shows the first {} {}; {} more are in the JSON output (-o json).", table.title,
-                     kMostTableRows, what, left);
+                     most, what, left);
 }
 
 report::Section explanation_section(const FleetAnswer& answer) {
@@ -223,8 +223,8 @@ report::Report fleet_report(const FleetAnswer& answer, const std::string& comman
     out.sections.push_back(demand_section(answer));
     if (!answer.choices.empty()) out.sections.push_back(services_section(answer));
   }
-  if (answer.leases) out.sections.push_back(leases_section(answer));
-  if (answer.batch) out.sections.push_back(jobs_section(answer));
+  if (answer.leases) out.sections.push_back(leases_section(answer, *answer.leases));
+  if (answer.batch) out.sections.push_back(jobs_section(answer, *answer.batch));
   out.sections.push_back(explanation_section(answer));
   out.rests_on = rests_on(answer);
   return out;

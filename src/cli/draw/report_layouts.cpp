@@ -19,7 +19,8 @@ using report::Kind;
 using Fill = Drawing::Look::Fill;
 
 constexpr std::size_t kMostLayouts = 16;  // per board
-constexpr int kColours = 7;               // the eighth is for all other lines
+constexpr std::size_t kMostNodes = 24;
+constexpr int kColours = 7;  // the eighth is for all other lines
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -217,19 +218,30 @@ report::Table proof_table(const FleetAnswer& answer) {
   return out;
 }
 
-// "4 × layout 1, 2 × layout 3".
+// Places in the order whose layouts are drawn: of each board the first ones.
+std::vector<bool> drawn(const FleetAnswer& answer, const std::vector<int>& order) {
+  std::map<std::string, std::size_t> rows;
+  std::vector<bool> out;
+  for (const int g : order)
+    out.push_back(++rows[kind_of(answer, answer.plan.groups[at(g)].kind).board->id] <= kMostLayouts);
+  return out;
+}
+
+// "4 × layout 1, 2 × layout 3, 2 others".
 report::Table nodes_table(const FleetAnswer& answer, const std::vector<int>& order) {
   report::Table out{
       "Which nodes look how", {"nodes", "how many", "GPUs"}, {Kind::input, Kind::planned, Kind::input}, {}};
+  const auto shown = drawn(answer, order);
   std::vector<std::size_t> number_of(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) number_of[at(order[i])] = i + 1;
+  for (std::size_t i = 0; i < order.size(); ++i) number_of[at(order[i])] = shown[i] ? i + 1 : order.size() + 1;
   for (const auto& node : answer.nodes) {
     std::map<std::size_t, int> count;
-    for (const int g : node.gpus) ++count[g < 0 ? order.size() + 1 : number_of[at(g)]];
+    for (const int g : node.gpus) ++count[g < 0 ? order.size() + 2 : number_of[at(g)]];
     std::vector<std::string> parts;
     for (const auto& [number, gpus] : count)
-      parts.push_back(number > order.size() ? fmt::format("{} not needed", gpus)
-                                            : fmt::format("{} × layout {}", gpus, number));
+      parts.push_back(number <= order.size()       ? fmt::format("{} × layout {}", gpus, number)
+                      : number == order.size() + 1 ? fmt::format("{} × others", gpus)
+                                                   : fmt::format("{} not needed", gpus));
     out.rows.push_back({answer.fleet.groups[at(node.group)].name, std::to_string(node.nodes), join(parts, ", ")});
   }
   return out;
@@ -259,7 +271,7 @@ report::Section gpus_section(const FleetAnswer& answer) {
   }
   if (!idle.empty()) out.paragraphs.push_back("Not needed, and left as they are: " + join(idle, ", ") + ".");
   auto nodes = nodes_table(answer, order);
-  if (const auto more = cut_rows(nodes, "kinds of node"); !more.empty()) out.paragraphs.push_back(more);
+  if (const auto more = cut_rows(nodes, "kinds of node", kMostNodes); !more.empty()) out.paragraphs.push_back(more);
   out.parts.emplace_back(std::move(nodes));
   if (!answer.plan.levels.empty()) out.parts.emplace_back(proof_table(answer));
   return out;

@@ -13,11 +13,11 @@ report::Section gpus_section(const FleetAnswer& answer);
 // What is wanted and what serves it; services with what was promised and what simulation says.
 report::Section demand_section(const FleetAnswer& answer);
 report::Section services_section(const FleetAnswer& answer);
-report::Section leases_section(const FleetAnswer& answer);
-report::Section jobs_section(const FleetAnswer& answer);
+report::Section leases_section(const FleetAnswer& answer, const fleet::LeasePlan& plan);
+report::Section jobs_section(const FleetAnswer& answer, const fleet::BatchPlan& plan);
 report::Section explanation_section(const FleetAnswer& answer);
 
 // Cuts a long table; what to say about it, or nothing.
-std::string cut_rows(report::Table& table, std::string_view what);
+std::string cut_rows(report::Table& table, std::string_view what, std::size_t most = kMostTableRows);
 
 }  // namespace partita::cli

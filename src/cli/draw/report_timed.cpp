@@ -131,8 +131,7 @@ void add_cuts(const fleet::BatchPlan& plan, const fleet::GpuSchedule& gpu, doubl
   }
 }
 
-Drawing jobs_drawing(const FleetAnswer& answer, std::size_t first) {
-  const auto& plan = *answer.batch;
+Drawing jobs_drawing(const FleetAnswer& answer, const fleet::BatchPlan& plan, std::size_t first) {
   const auto& gpus = plan.schedule.gpus;
   auto out = over_time("Jobs over time", plan.schedule.makespan_s, gpus.size());
   out.kind = Kind::predicted;
@@ -149,8 +148,7 @@ Drawing jobs_drawing(const FleetAnswer& answer, std::size_t first) {
 
 }  // namespace
 
-report::Section jobs_section(const FleetAnswer& answer) {
-  const auto& plan = *answer.batch;
+report::Section jobs_section(const FleetAnswer& answer, const fleet::BatchPlan& plan) {
   const auto first = answer.leases ? answer.leases->calendar.gpus.size() : 0;  // GPUs are counted on
   report::Table table{"Jobs",
                       {"job", "GPU", "instance", "begins (s)", "ends (s)"},
@@ -170,13 +168,12 @@ report::Section jobs_section(const FleetAnswer& answer) {
         fmt::format("The jobs need {} beside what is in use; with fewer than {} no schedule meets the deadline.",
                     count_of(static_cast<std::size_t>(plan.added), "GPU"), plan.added_bound));
   if (const auto more = cut_rows(table, "runs"); !more.empty()) out.paragraphs.push_back(more);
-  out.parts.emplace_back(jobs_drawing(answer, first));
+  out.parts.emplace_back(jobs_drawing(answer, plan, first));
   out.parts.emplace_back(std::move(table));
   return out;
 }
 
-report::Section leases_section(const FleetAnswer& answer) {
-  const auto& plan = *answer.leases;
+report::Section leases_section(const FleetAnswer& answer, const fleet::LeasePlan& plan) {
   const auto& gpus = plan.calendar.gpus;
   double end = 0;
   for (const auto& gpu : gpus)

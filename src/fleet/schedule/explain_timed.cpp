@@ -77,17 +77,16 @@ Result<BatchMargin> explain_batch(const BatchPlan& plan, const ScheduleOptions& 
   }
   batch.times.push_back(batch.times[at(kind)]);
   larger.kinds.push_back(std::move(added));
-  const auto with_more = schedule_on(larger, batch, options);
-  const auto with_less = fewer.get();
-  if (!with_more) return std::unexpected(with_more.error());
-  if (!with_less) return std::unexpected(with_less.error());
+  auto more_made = schedule_on(larger, batch, options);
+  auto fewer_made = fewer.get();
+  const auto less = TRY(std::move(fewer_made));
+  const auto more = TRY(std::move(more_made));
   const auto stopped = [](const std::optional<Schedule>& made) { return made && made->stopped; };
-  out.stopped = stopped(*with_more) || stopped(*with_less);
+  out.stopped = stopped(more) || stopped(less);
   if (out.stopped) return out;
-  const auto planned = plan.schedule.value(plan.batch.goal);
-  if (*with_less) out.less = (*with_less)->value(plan.batch.goal);
-  // A GPU more may stay empty.
-  out.more = std::min(planned, *with_more ? (*with_more)->value(plan.batch.goal) : planned);
+  if (less) out.less = less->value(plan.batch.goal);
+  out.more = plan.schedule.value(plan.batch.goal);  // a GPU more may stay empty
+  if (more) out.more = std::min(*out.more, more->value(plan.batch.goal));
   return out;
 }
 
