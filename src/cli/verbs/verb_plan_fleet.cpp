@@ -1,4 +1,6 @@
 // partita plan --fleet FILE --demand FILE: the least plan for a fleet.
+#include <fmt/format.h>
+
 #include <chrono>
 
 #include "base/file.h"
@@ -119,6 +121,16 @@ Result<void> check_together(const Parsed& parsed) {
   return {};
 }
 
+// Jobs and timed leases have no layouts that stay, and are searched by steps.
+Result<void> check_has_layouts(const Parsed& parsed, const fleet::DemandFile& file) {
+  for (const auto* option : {"output-dir", "work"})
+    if (parsed.flag(option) && !file.steady())
+      return fail(ErrorCode::invalid, fmt::format("option --{} is for counts and services, and the demand has none: "
+                                                  "jobs and leases are in the plan that is printed and in --report",
+                                                  option));
+  return {};
+}
+
 // Which GPUs timed leases and jobs run on, and where MIG mode must be turned on.
 void name_gpus(FleetAnswer& answer) {
   std::vector<int> kinds;
@@ -178,6 +190,7 @@ Result<int> run_plan_fleet(const Parsed& parsed) {
   TRY_VOID(check_targets(parsed, answer.fleet));
   const auto text = TRY(read_file(*demand_path));
   auto file = TRY(fleet::read_demand(text, shown(*demand_path), answer.fleet.fleet));
+  TRY_VOID(check_has_layouts(parsed, file));
   answer.demand = file.demand;
   TRY_VOID(add_services(file, *demand_path, answer));
   answer.steady = file.steady();
