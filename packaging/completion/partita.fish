@@ -69,7 +69,7 @@ complete -c partita -n '__fish_seen_subcommand_from plan' -l explain -d 'with --
 complete -c partita -n '__fish_seen_subcommand_from plan' -l output-dir -x -a '(__fish_complete_directories)' -d 'with --fleet: write a mig-parted file for each group of nodes there'
 complete -c partita -n '__fish_seen_subcommand_from plan' -l work -x -d 'with --fleet: search at most N nodes per quantity (2000); results repeat'
 complete -c partita -n '__fish_seen_subcommand_from plan' -l confirm -x -d 'with --fleet: how often planned services are played on unseen service times and arrivals (100; 0: not at all)'
-complete -c partita -n '__fish_seen_subcommand_from plan' -l report -r -F -d 'with --fleet: write the plan as an HTML page with timelines there'
+complete -c partita -n '__fish_seen_subcommand_from plan' -l report -r -F -d 'with --fleet: write the plan as a page with drawings there: .html, .md or .json'
 complete -c partita -n '__fish_seen_subcommand_from plan' -l time-limit -x -d 'with --fleet: stop searching then, and say so; results may differ from run to run'
 complete -c partita -n '__fish_seen_subcommand_from apply' -s f -l config-file -r -F -d 'layout file in mig-parted\'s format, version v1; - is standard input'
 complete -c partita -n '__fish_seen_subcommand_from apply' -s c -l selected-config -x -d 'the label in FILE; may be left out when FILE has one label only'

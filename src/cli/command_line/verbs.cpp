@@ -76,7 +76,8 @@ constexpr Option kPlanOptions[] = {
     {"--work", "N", "with --fleet: search at most N nodes per quantity (2000); results repeat"},
     {"--confirm", "RUNS",
      "with --fleet: how often planned services are played on unseen service times and arrivals (100; 0: not at all)"},
-    {"--report", "FILE", "with --fleet: write the plan as an HTML page with timelines there", "", Completes::file},
+    {"--report", "FILE", "with --fleet: write the plan as a page with drawings there: .html, .md or .json", "",
+     Completes::file},
     {"--time-limit", "SECONDS", "with --fleet: stop searching then, and say so; results may differ from run to run"}};
 constexpr Option kApplyOptions[] = {kConfigFile, kSelectedConfig, kDemand, kModeOnly, kSkipReset,
                                     kHooksFile,  kAdopt,          kForce,  kNoWait};
