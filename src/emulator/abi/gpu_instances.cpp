@@ -35,7 +35,7 @@ void fill(Info& info, const GpuSpec& gpu, const ProfileSpec& profile) {
   info.encoderCount = to_unsigned(profile.encoder);
   info.jpegCount = to_unsigned(profile.jpeg);
   info.ofaCount = to_unsigned(profile.ofa);
-  info.memorySizeMB = memory_mib(gpu, profile);
+  info.memorySizeMB = instance_memory_mib(gpu, profile);
 }
 
 // Takes the second and the third version of the struct, told apart by its version field.

@@ -140,12 +140,6 @@ void put_text(char (&to)[N], std::string_view text) {
   std::memset(to + length, 0, N - length);
 }
 
-// Memory of an instance of the profile: where its own figure is not known, its share of the GPU by memory slices.
-inline unsigned long long memory_mib(const GpuSpec& gpu, const ProfileSpec& profile) {
-  if (profile.memory_mib != 0 || gpu.memory_slices == 0) return profile.memory_mib;
-  return gpu.memory_mib * static_cast<unsigned>(profile.memory_slices) / static_cast<unsigned>(gpu.memory_slices);
-}
-
 inline unsigned to_unsigned(int value) { return value < 0 ? 0u : static_cast<unsigned>(value); }
 
 }  // namespace partita::emulator::abi

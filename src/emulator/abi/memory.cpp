@@ -29,7 +29,7 @@ Return memory_use(const Target& target, MemoryUse& use) {
   if (target.is_mig()) {
     Instances found;
     if (!find_instances(target.engine, target.handle, found)) return kNotFound;
-    use.total = memory_mib(target.spec, target.spec.profiles[found.gpu_instance->profile]) << 20;
+    use.total = instance_memory_mib(target.spec, target.spec.profiles[found.gpu_instance->profile]) << 20;
     use.used = used_memory(target, found.gpu_instance->id);
   } else {
     use.total = static_cast<unsigned long long>(target.spec.memory_mib) << 20;

@@ -24,7 +24,7 @@ Return attributes_of(const char* function, const void* device, nvmlDeviceAttribu
                    to_unsigned(profile.ofa),
                    to_unsigned(profile.compute_slices),
                    found.compute->slices,
-                   memory_mib(target.spec, profile)};
+                   instance_memory_mib(target.spec, profile)};
     return kSuccess;
   });
 }

@@ -1,11 +1,6 @@
-// For the tests of this folder: a temporary root for emulated nodes, and processes that wait until they are ended.
+// For the tests of this folder: a temporary root for emulated nodes, processes that wait until they are ended, the
+// catalog.
 #pragma once
-
-#include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <stdexcept>
@@ -13,6 +8,7 @@
 
 #include "base/test_folder.h"
 #include "catalog/catalog.h"
+#include "emulator/engine/test_sleeper.h"
 
 namespace partita::emulator {
 
@@ -23,28 +19,7 @@ class TemporaryRoot : public TestFolder {
   ~TemporaryRoot() { ::unsetenv("PARTITA_EMULATED_ROOT"); }
 };
 
-class Child {
- public:
-  Child() : pid_(::fork()) {
-    if (pid_ != 0) return;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (;;) ::pause();
-  }
-  ~Child() { end(); }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
-  pid_t pid() const { return pid_; }
-  void end() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    pid_ = 0;
-  }
-
- private:
-  pid_t pid_;
-};
+using Child = test::Sleeper;
 
 inline catalog::Catalog open_catalog() {
   auto catalog = catalog::Catalog::open();

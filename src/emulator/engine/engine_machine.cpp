@@ -25,7 +25,7 @@ void drop_instances(GpuRecord& record) { record.instance_count = 0; }
 std::uint64_t device_memory(const GpuSpec& gpu, const GpuRecord& record, int gi) {
   if (gi < 0) return gpu.memory_mib << 20;
   const InstanceRecord* instance = record.instance(gi);
-  return instance == nullptr ? 0 : gpu.profiles[instance->profile].memory_mib << 20;
+  return instance == nullptr ? 0 : instance_memory_mib(gpu, gpu.profiles[instance->profile]) << 20;
 }
 
 }  // namespace

@@ -35,6 +35,12 @@ int lowest_free_compute_id(const InstanceRecord& instance);
 // (The real choice is firmware's and not known; this one is fixed by the place, so UUIDs are.)
 int syspipe_of(const GpuSpec& gpu, const InstanceRecord& instance, int compute_start);
 
+// Memory of an instance of the profile: where its own figure is not known, its share of the GPU by memory slices.
+inline std::uint64_t instance_memory_mib(const GpuSpec& gpu, const ProfileSpec& profile) {
+  if (profile.memory_mib != 0 || gpu.memory_slices == 0) return profile.memory_mib;
+  return gpu.memory_mib * static_cast<unsigned>(profile.memory_slices) / static_cast<unsigned>(gpu.memory_slices);
+}
+
 // Memory that the holders of one GPU instance (-1: of the whole GPU, its instances included) took, of those for which
 // counts(holder) is true.
 template <class Counts>
