@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "fleet/exact/program.h"
 #include "fleet/solver/minimise.h"
 
@@ -64,7 +65,9 @@ Error shortage(const Fleet& fleet, const Demand& demand) {
     gpus += kind.count.value_or(0);
     pinned += kind.count.value_or(0) * std::ranges::count(kind.state, true, &Occupant::pinned);
   }
-  Error out{ErrorCode::no_space, fmt::format("the demand does not fit on the fleet's {} GPUs", gpus), {}};
+  Error out{ErrorCode::no_space,
+            "the demand does not fit on the fleet's " + count_of(static_cast<std::size_t>(gpus), "GPU"),
+            {}};
   const auto lacking = missing(fleet, demand);
   const bool ceiling = at_ceiling(fleet, demand, lacking);
   if (ceiling)
@@ -73,12 +76,13 @@ Error shortage(const Fleet& fleet, const Demand& demand) {
     if (lacking[w] > 1e-6)
       out.details.push_back(fmt::format("{}: {} of {} fit", demand.wants[w].name,
                                         amount(demand.wants[w].amount - lacking[w]), amount(demand.wants[w].amount)));
+  const auto gone =
+      pinned == 1 ? "the pinned instance were gone" : fmt::format("the {} pinned instances were gone", pinned);
   if (ceiling)
     out.details.emplace_back("ask for less, or plan it in parts");
   else if (pinned > 0)
-    out.details.push_back(fits_without_pins(fleet, demand)
-                              ? fmt::format("it would fit if the {} pinned instances were gone", pinned)
-                              : fmt::format("it would not fit even if the {} pinned instances were gone", pinned));
+    out.details.push_back(fits_without_pins(fleet, demand) ? "it would fit if " + gone
+                                                           : "it would not fit even if " + gone);
   else
     out.details.emplace_back("add GPUs, or give \"nodes: open\" to learn how many are needed");
   return out;

@@ -214,7 +214,7 @@ TEST(Solve, SaysWhatDoesNotFit) {
 TEST(Solve, SaysWhetherPinnedInstancesAreInTheWay) {
   const auto plan = solve(a100s(1, {{{profile("1g.10gb"), 0}, true}}), wanted({{"7g.80gb", 1}}));
   ASSERT_FALSE(plan);
-  EXPECT_THAT(plan.error().details, Contains("it would fit if the 1 pinned instances were gone"));
+  EXPECT_THAT(plan.error().details, Contains("it would fit if the pinned instance were gone"));
 }
 
 TEST(Solve, KeepsPinnedAndUsesIdleInstances) {

@@ -337,6 +337,19 @@ TEST(Solve, ServesTheFaintestRate) {
     }
 }
 
+TEST(Shortage, CountsOneAsOne) {
+  const auto fleet =
+      read(groups("  - {board: a30-24gb, nodes: 1, gpus_per_node: 1, holds: [{profile: 2g.12gb, start: 0, "
+                  "pinned: true}]}\n"))
+          .value()
+          .fleet;
+  const auto demand = read_demand("version: v1\ndemand: [{profile: 4g.24gb, count: 1}]\n", "d", fleet).value();
+  const auto plan = solve(fleet, demand.demand);
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().message, "the demand does not fit on the fleet's 1 GPU");
+  EXPECT_EQ(plan.error().details.back(), "it would fit if the pinned instance were gone");
+}
+
 TEST(Solve, SaysThatTheClockEndedIt) {
   const auto fleet = read(groups("  - {board: a30-24gb, nodes: 2}\n")).value().fleet;
   const auto demand = read_demand("version: v1\ndemand: [{profile: 2g.12gb, count: 3}]\n", "d", fleet).value();
