@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include "base/text.h"
+#include "emulator/engine/engine.h"
 
 namespace partita::emulator::programs {
 
@@ -16,6 +18,16 @@ bool is_named(const std::string& name, unsigned index, NvmlDevice device, const 
     return true;
   const auto uuid = ask_text<"nvmlDeviceGetUUID">(device), serial = ask_text<"nvmlDeviceGetSerial">(device);
   return (uuid && lower(*uuid) == wanted) || (serial && lower(*serial) == wanted);
+}
+
+// "0000:3B:00.0", from the state of the node: the library says nothing of a GPU that is lost.
+std::string bus_id_of(unsigned index) {
+  constexpr std::size_t kWiderDomain = 4;  // digits that only NVML's spelling has
+  const char* node = std::getenv("PARTITA_EMULATED_NODE");
+  const auto engine = Engine::open(node != nullptr ? node : "");
+  if (!engine || index >= engine->spec().gpus.size()) return "";
+  const std::string& id = engine->spec().gpus[index].pci_bus_id;
+  return id.size() > kWiderDomain ? id.substr(kWiderDomain) : id;
 }
 
 }  // namespace
@@ -52,8 +64,8 @@ std::optional<Chosen> choose_gpus(const std::vector<std::string>& names) {
       for (std::size_t i = 0; i < names.size(); ++i)
         if (names[i] == std::to_string(index)) wanted = found[i] = true;
       if (!wanted) continue;
-      std::printf("Unable to determine the device handle for GPU%u: %s: %s%s\n", index,
-                  static_cast<const char*>(pci.bus_id_legacy), error_text(answer).c_str(),
+      std::printf("Unable to determine the device handle for GPU%u: %s: %s%s\n", index, bus_id_of(index).c_str(),
+                  error_text(answer).c_str(),
                   answer == driver::kNvmlGpuIsLost ? ".  Reboot the system to recover this GPU" : "");
       chosen.answer = answer;
       continue;
