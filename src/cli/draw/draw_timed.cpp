@@ -115,8 +115,7 @@ std::string assumed(const FleetAnswer& answer) {
 // Jobs' GPUs come behind those of leases.
 std::size_t first_of_jobs(const FleetAnswer& answer) { return answer.leases ? answer.leases->calendar.gpus.size() : 0; }
 
-Table runs_table(const FleetAnswer& answer, std::size_t& left) {
-  const auto& plan = *answer.batch;
+Table runs_table(const FleetAnswer& answer, const fleet::BatchPlan& plan, std::size_t& left) {
   Table table({{"job"}, {"GPU", true}, {"instance"}, {"begins", true}, {"ends", true}});
   std::size_t rows = 0;
   for (std::size_t g = 0; g < plan.schedule.gpus.size(); ++g)
@@ -178,7 +177,7 @@ std::string draw_batch(const Look& look, const FleetAnswer& answer) {
         draw_gpu(look, plan, plan.schedule.gpus[g]);
   out += more(plan.schedule.gpus.size()) + axis(plan.schedule.makespan_s) + '\n';
   std::size_t left = 0;
-  out += runs_table(answer, left).draw(look);
+  out += runs_table(answer, plan, left).draw(look);
   if (left > 0) out += fmt::format("and {} more: see them with -o json\n", count_of(left, "run"));
   const auto& schedule = plan.schedule;
   const double value = schedule.value(plan.batch.goal);
