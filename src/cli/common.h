@@ -1,7 +1,6 @@
 // What every verb needs: where and how to print, the catalog, the node, the files that are given.
 #pragma once
 
-#include <csignal>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "api/node.h"
 #include "base/clock.h"
+#include "base/pipe_signal.h"
 #include "catalog/catalog.h"
 #include "cli/command_line/parse.h"
 #include "cli/draw/terminal.h"
@@ -25,18 +25,6 @@ Look output_look(const Parsed& parsed);
 
 // Writes to standard output and flushes; `unavailable` when it cannot be written.
 Result<void> print(std::string_view text);
-// While it lives, a reader of standard output that is gone makes printing fail, which else ends this process: for what
-// must be taken back when nobody has read of it.
-class WithoutPipeSignal {
- public:
-  WithoutPipeSignal() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
-  ~WithoutPipeSignal() { std::signal(SIGPIPE, before_); }
-  WithoutPipeSignal(const WithoutPipeSignal&) = delete;
-  WithoutPipeSignal& operator=(const WithoutPipeSignal&) = delete;
-
- private:
-  void (*before_)(int);
-};
 // JSON text as -o json or -o yaml prints it.
 Result<void> print_json(Format format, const std::string& json);
 

@@ -81,6 +81,7 @@ TEST_F(RemoteTls, TellsWhatIsWrongWithACertificate) {
   EXPECT_THAT(asked(running, secret, other.certificate).message,
               AllOf(HasSubstr("certificate is refused: self"), HasSubstr("PARTITA_CA names the file")));
   EXPECT_THAT(asked(running, secret, folder_.path() / "none.pem").message, HasSubstr("none.pem cannot be read"));
+  EXPECT_THAT(asked(running, secret, "-").message, HasSubstr("- cannot be read")) << "not standard input";
   EXPECT_THAT(asked(running, secret, good.key.parent_path() / "good.key").code, ErrorCode::unavailable);
   EXPECT_THAT(asked(running, secret, folder_.write("text", "no PEM")).message, HasSubstr("expected certificates"));
 

@@ -1,7 +1,6 @@
 #include "client/http.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -11,38 +10,15 @@
 #include <openssl/x509_vfy.h>
 
 #include <charconv>
-#include <ctime>
 
 #include "base/file.h"
+#include "base/pipe_signal.h"
 #include "base/text.h"
 
 namespace partita::client {
 namespace {
 
 constexpr std::chrono::seconds kConnectPatience{5};
-
-// A server that goes away while it is written to must not end this process.
-class WithoutPipeSignal {
- public:
-  WithoutPipeSignal() {
-    sigemptyset(&pipe_);
-    sigaddset(&pipe_, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-  }
-  ~WithoutPipeSignal() {
-    if (!sigismember(&before_, SIGPIPE)) {
-      const timespec at_once{};
-      while (sigtimedwait(&pipe_, nullptr, &at_once) > 0) {
-      }
-    }
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  WithoutPipeSignal(const WithoutPipeSignal&) = delete;
-  WithoutPipeSignal& operator=(const WithoutPipeSignal&) = delete;
-
- private:
-  sigset_t pipe_{}, before_{};
-};
 
 // Cuts what arrives into lines.
 class Lines {
@@ -94,7 +70,7 @@ class HttplibHttp final : public Http {
   }
 
   Result<Reply> ask(const Ask& ask) override {
-    const WithoutPipeSignal guard;
+    const WithoutPipeSignal guard;  // the server may go away while it is written to
     client_->set_read_timeout(ask.patience.count());
     httplib::Request request;
     request.method = ask.method;
@@ -162,7 +138,7 @@ class HttplibHttp final : public Http {
 
 // Else it would be told only when a connection fails, and not why.
 Result<void> check_authority(const std::filesystem::path& file) {
-  const auto text = read_file(file);
+  const auto text = read_file(std::filesystem::absolute(file));  // "-" is a file here
   if (!text) return fail(ErrorCode::invalid, "PARTITA_CA: " + file.string() + " cannot be read");
   if (text->find("-----BEGIN") == std::string::npos)
     return fail(ErrorCode::invalid, "PARTITA_CA: " + file.string() + ": expected certificates in PEM, found none");

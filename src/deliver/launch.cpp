@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/pipe_signal.h"
 #include "base/process.h"
 #include "base/text.h"
 
@@ -181,12 +182,11 @@ Result<StoppedProgram> StoppedProgram::start(const Program& program) {
 }
 
 Result<void> StoppedProgram::go() {
-  const char word = 1;
-  struct sigaction ignore{}, before{};
-  ignore.sa_handler = SIG_IGN;
-  ::sigaction(SIGPIPE, &ignore, &before);  // the child may have been killed meanwhile: wait() tells
-  (void)!::write(start_pipe_.get(), &word, 1);
-  ::sigaction(SIGPIPE, &before, nullptr);
+  {
+    const WithoutPipeSignal guard;  // the child may have been killed meanwhile: wait() tells
+    const char word = 1;
+    (void)!::write(start_pipe_.get(), &word, 1);
+  }
   start_pipe_.close();
   int error = 0;
   ssize_t n = 0;

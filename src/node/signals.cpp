@@ -1,7 +1,6 @@
 #include "node/signals.h"
 
 #include <array>
-#include <ctime>
 #include <utility>
 
 namespace partita::node {
@@ -19,23 +18,9 @@ sigset_t make_stop_signals() {
 
 }  // namespace
 
-SignalsWait::SignalsWait() {
-  sigset_t all = stop_signals();
-  sigaddset(&all, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &all, &before_);
-}
+SignalsWait::SignalsWait() { pthread_sigmask(SIG_BLOCK, &stop_signals(), &before_); }
 
-SignalsWait::~SignalsWait() {
-  if (sigismember(&before_, SIGPIPE) == 0) {
-    sigset_t pipe;
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    const timespec now{};
-    while (sigtimedwait(&pipe, nullptr, &now) > 0) {
-    }
-  }
-  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-}
+SignalsWait::~SignalsWait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 const sigset_t& stop_signals() {
   static const sigset_t kSignals = make_stop_signals();

@@ -5,6 +5,8 @@
 
 #include <string_view>
 
+#include "base/pipe_signal.h"
+
 namespace partita::node {
 
 // While it lives, SIGINT, SIGTERM and SIGHUP wait for its end: the change looks whether one came, goes back to the old
@@ -17,6 +19,7 @@ class SignalsWait {
   ~SignalsWait();
 
  private:
+  WithoutPipeSignal pipe_;
   sigset_t before_{};
 };
 
