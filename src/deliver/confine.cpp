@@ -84,15 +84,16 @@ struct Confinement::Impl {
     return pids;
   }
 
-  // Where this process is in the group itself: it would be frozen or ended before it is done.
-  Result<void> leave(const std::string& name) const {
+  Result<void> let_out(const std::string& name, pid_t pid) const {
     for (const fs::path& root : roots()) {
       std::set<pid_t> here;
       collect_processes(root / prefix / name, here);
-      if (here.contains(::getpid())) TRY_VOID(move_out(root, prefix));
+      if (here.contains(pid)) TRY_VOID(move_out(root, prefix, pid));
     }
     return {};
   }
+  // Where this process is in the group itself: it would be frozen or ended before it is done.
+  Result<void> leave(const std::string& name) const { return let_out(name, ::getpid()); }
 
   SignalledGroup signalled(const std::string& name) const {
     SignalledGroup group;
@@ -177,6 +178,10 @@ Result<void> Confinement::add(std::string_view lease, pid_t pid) {
     if (error != 0) return std::unexpected(control_error(group / "cgroup.procs", text, error));
   }
   return {};
+}
+
+Result<void> Confinement::let_out(std::string_view lease, pid_t pid) {
+  return impl_->let_out(TRY(group_name(lease)), pid);
 }
 
 Result<std::vector<pid_t>> Confinement::processes(std::string_view lease) const {

@@ -59,6 +59,8 @@ class Confinement {
   // `unavailable`, and says so; then a new group is gone again.
   Result<void> prepare(std::string_view lease, const Filter& filter, const Limits& limits);
   Result<void> add(std::string_view lease, pid_t pid);
+  // One that is in it by mistake: it is as free as one at the top of the hierarchy.
+  Result<void> let_out(std::string_view lease, pid_t pid);
   // All processes in it, children, setsid and re-exec included; this one is not told. Empty when there is no such
   // group.
   Result<std::vector<pid_t>> processes(std::string_view lease) const;

@@ -16,11 +16,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<void> enter_own(const fs::path& root, const std::string& prefix) {
+Result<void> enter_own(const fs::path& root, const std::string& prefix, pid_t pid) {
   const std::string name = prefix + "-daemon";
   TRY_VOID(make_group(root, name, "main"));
   const fs::path file = root / name / "main" / "cgroup.procs";
-  if (const int error = write_control(file, "0"); error != 0) return std::unexpected(control_error(file, "0", error));
+  const std::string text = std::to_string(pid);
+  if (const int error = write_control(file, text); error != 0) return std::unexpected(control_error(file, text, error));
   return {};
 }
 
@@ -30,7 +31,7 @@ bool step_aside(const fs::path& root, const std::string& prefix) {
   std::set<pid_t> here;
   for (const std::string& line : split(read_control(root / "cgroup.procs"), '\n'))
     if (!line.empty()) here.insert(std::atoi(line.c_str()));
-  return here == std::set<pid_t>{::getpid()} && enter_own(root, prefix);
+  return here == std::set<pid_t>{::getpid()} && enter_own(root, prefix, ::getpid());
 }
 
 Result<void> enable_in(const fs::path& group, std::string_view controller) {
@@ -53,8 +54,9 @@ Result<void> enable_controller(const fs::path& root, const std::string& prefix, 
   return enable_in(root / prefix, controller);
 }
 
-Result<void> move_out(const fs::path& root, const std::string& prefix) {
-  return write_control(root / "cgroup.procs", "0") == 0 ? Result<void>{} : enter_own(root, prefix);
+Result<void> move_out(const fs::path& root, const std::string& prefix, pid_t pid) {
+  const int error = write_control(root / "cgroup.procs", std::to_string(pid));
+  return error == 0 || error == ESRCH ? Result<void>{} : enter_own(root, prefix, pid);
 }
 
 }  // namespace partita::deliver

@@ -2,6 +2,8 @@
 // itself. Internal to deliver/.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -16,7 +18,7 @@ namespace partita::deliver {
 Result<void> enable_controller(const std::filesystem::path& root, const std::string& prefix,
                                std::string_view controller);
 
-// This process goes to the top of the hierarchy, or, where that gives controllers on, to ROOT/PREFIX-daemon/main.
-Result<void> move_out(const std::filesystem::path& root, const std::string& prefix);
+// A process goes to the top of the hierarchy, or, where that gives controllers on, to ROOT/PREFIX-daemon/main.
+Result<void> move_out(const std::filesystem::path& root, const std::string& prefix, pid_t pid);
 
 }  // namespace partita::deliver

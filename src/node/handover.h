@@ -53,6 +53,7 @@ class Handover {
 
   // The lease's control group. Made by confine(); without one processes() is empty and the rest does nothing.
   Result<void> confine(const LeaseRecord& record, pid_t pid);
+  Result<void> let_out(std::string_view lease, pid_t pid);
   Result<std::vector<pid_t>> processes(std::string_view lease);
   Result<void> signal(std::string_view lease, int signal);
   Result<void> dissolve(std::string_view lease);

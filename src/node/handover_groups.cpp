@@ -65,6 +65,11 @@ Result<void> Handover::confine(const LeaseRecord& record, pid_t pid) {
   return {};
 }
 
+Result<void> Handover::let_out(std::string_view lease, pid_t pid) {
+  if (!TRY(has_group(lease))) return {};
+  return confinement_->let_out(lease, pid);
+}
+
 // The processors of the GPU's NUMA node, as the kernel lists them: "0-31,64-95"; empty where it does not tell.
 std::vector<int> Handover::near_processors(std::string_view bus_id) const {
   if (options_.emulated) return {};  // its GPUs hang on no bus of this machine

@@ -295,7 +295,10 @@ Result<void> Keeper::attach(LeaseCall& call, LeaseRecord& record) {
                 fmt::format("pid {} is not {}'s process", call.process.pid, caller_text(call.change->caller)));
   TRY_VOID(handover_.confine(record, call.process.pid));
   // Its number may have gone to another one before it was confined.
-  if (!is_alive(call.process)) return fail(ErrorCode::not_found, fmt::format("pid {} has ended", call.process.pid));
+  if (!is_alive(call.process)) {
+    TRY_VOID(handover_.let_out(record.lease.name, call.process.pid));
+    return fail(ErrorCode::not_found, fmt::format("pid {} has ended", call.process.pid));
+  }
   return handover_.register_processes(record, call.process.pid);
 }
 

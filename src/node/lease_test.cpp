@@ -1,8 +1,10 @@
 // Leases on an emulated node, without a daemon and with one.
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "base/duration.h"
@@ -312,6 +314,54 @@ TEST(Lease, AttachedProcessesAreConfinedAndEndWithIt) {
   std::jthread reaper([&] { ::waitpid(user.pid(), nullptr, 0); });
   EXPECT_EQ(value(node->release(world.change("a"))).state, LeaseState::ended);
   EXPECT_EQ(node->attach(world.change("a"), {1, 2}).error().code, ErrorCode::not_found);
+}
+
+// A process that waits, with that number; 0 where the kernel does not let us choose it.
+pid_t fork_as(pid_t wanted) {
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    std::ofstream("/proc/sys/kernel/ns_last_pid") << wanted - 1 << std::flush;
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      ::close_range(3, ~0U, 0);  // the node's lock is open here
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      for (;;) ::pause();
+    }
+    if (pid == wanted) return pid;
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+  }
+  return 0;
+}
+
+TEST(Lease, AnotherProcessOfTheSameNumberIsNotTakenForTheAttachedOne) {
+  if (::geteuid() != 0) GTEST_SKIP() << "control groups need root";
+  LeaseWorld world(kOneGpu);
+  world.options.confinement_prefix = "partita-test-" + std::to_string(::getpid());
+  std::optional<emulator::Child> asked(std::in_place);
+  const api::ProcessId id = process_facts(asked->pid()).value().id;
+  pid_t stranger = 0;
+  world.options.on_event = [&](std::string_view what) {
+    if (what != "prepare" || !asked) return;
+    asked.reset();  // it ends when it was looked at and is not confined yet
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // start times are told in ticks of 10 ms
+    stranger = fork_as(id.pid);
+  };
+  world.must_apply(world.exactly({{0, {"3g.20gb@4"}}}));
+  auto node = world.open();
+  value(node->lease(world.ask("3g.20gb", "a")));
+  auto forged = id;
+  ++forged.start_time;
+  EXPECT_EQ(node->attach(world.change("a"), forged).error().code, ErrorCode::not_found);
+  EXPECT_TRUE(asked) << "nothing is confined for it";
+  const auto attached = node->attach(world.change("a"), id);
+  EXPECT_FALSE(attached);
+  if (stranger == 0) GTEST_SKIP() << "the kernel does not give a number out again when asked";
+  ASSERT_NE(process_facts(stranger).value().id, id);
+  EXPECT_THAT(world.pins(0), ElementsAre(HasSubstr("lease a"))) << "the stranger uses nothing";
+  EXPECT_EQ(value(node->release(world.change("a"))).state, LeaseState::ended);
+  EXPECT_TRUE(process_facts(stranger)) << "and does not end with the lease";
+  ::kill(stranger, SIGKILL);
+  ::waitpid(stranger, nullptr, 0);
 }
 
 TEST(LeaseDaemon, QueuesWhatDoesNotFitAndTellsWhen) {
