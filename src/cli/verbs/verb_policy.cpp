@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/command_line/verbs_policy.h"
 #include "cli/common.h"
+#include "cli/draw/done.h"
 #include "cli/draw/policy_answer.h"
 #include "cli/draw/progress.h"
 #include "cli/draw/report_file.h"
@@ -158,12 +159,15 @@ Result<std::map<int, double>> parse_mix(const std::string& text, const catalog::
   std::map<int, double> out;
   for (const auto& part : split(text, ',')) {
     const auto equals = part.find('=');
-    const auto profile = TRY(layout::find_profile(board, trim(std::string_view(part).substr(0, equals)))).profile;
+    const auto match = layout::find_profile(board, trim(std::string_view(part).substr(0, equals)));
+    if (!match) return std::unexpected(in_context("option --mix", match.error()));
+    const auto profile = match->profile;
     constexpr double kMost = 1e9;
     const auto share = above_zero(equals == std::string::npos ? "" : part.substr(equals + 1), kMost);
     if (!share)
       return fail(ErrorCode::invalid,
-                  fmt::format("option --mix: expected PROFILE=SHARE with a share above 0, found {}", quote(part)));
+                  fmt::format("option --mix: expected PROFILE=SHARE with a share above 0, at most 1000000000, found {}",
+                              quote(part)));
     if (!out.emplace(profile, *share).second)
       return fail(ErrorCode::invalid, fmt::format("option --mix: {} is there twice", quote(part)));
   }
@@ -196,7 +200,8 @@ Result<std::vector<double>> loads_of(const Parsed& parsed) {
     constexpr double kMost = 100;
     const auto load = above_zero(text, kMost);
     if (!load)
-      return fail(ErrorCode::invalid, fmt::format("option --load: expected a number above 0, found {}", quote(text)));
+      return fail(ErrorCode::invalid,
+                  fmt::format("option --load: expected a number above 0, at most {}, found {}", kMost, quote(text)));
     out.push_back(*load);
   }
   if (out.empty()) out = {0.85, 1, 1.3};
@@ -313,8 +318,11 @@ Result<int> run_policy_simulate(const Parsed& parsed) {
 }
 
 Result<int> run_policy_tune(const Parsed& parsed) {
+  const auto format = TRY(format_of(parsed));
   auto file = parsed.text("output-file");
   if (file == "-") file.reset();
+  if (!file && format == Format::json)
+    return fail(ErrorCode::invalid, "weights are written as YAML: option -o json goes with -O FILE");
   if (file) TRY_VOID(can_write_file(*file));
   const auto board = TRY(board_of(parsed));
   const auto gpus = static_cast<std::uint32_t>(TRY(parsed.number("gpus", 1, kMostGpus)).value_or(100));
@@ -339,7 +347,7 @@ Result<int> run_policy_tune(const Parsed& parsed) {
     return 0;
   }
   TRY_VOID(write_file_atomically(*file, text));
-  TRY_VOID(print(fmt::format("weights: {}; {}\n", *file, said_of(parsed, tuned, cases))));
+  TRY_VOID(print_done(format, fmt::format("weights: {}; {}", *file, said_of(parsed, tuned, cases))));
   return 0;
 }
 
