@@ -235,9 +235,25 @@ TEST(DemandFile, NamesTellApart) {
   EXPECT_THAT(message("jobs: [{times_s: {1: 1}, name: a}, {times_s: {2: 1}, name: a}]"), HasSubstr("called \"a\""));
   EXPECT_THAT(message("jobs: [{times_s: {1: 1}, name: a, count: 2}, {times_s: {2: 1}, name: a-2}]"),
               HasSubstr("called \"a-2\""));
-  EXPECT_THAT(message("jobs: [{times_s: {1: 1}, name: job-2}, {times_s: {2: 1}}]"), HasSubstr("called \"job-2\""));
-  EXPECT_THAT(message("leases: [{profile: 1g.10gb, from_s: 0, for_s: 1}, {profile: 1g.10gb, from_s: 5, for_s: 1}]"),
-              HasSubstr("another lease is called \"1g.10gb\""));
+  EXPECT_THAT(message("leases: [{profile: 1g.10gb, from_s: 0, for_s: 1, name: a},"
+                      " {profile: 1g.20gb, from_s: 5, for_s: 1, name: a}]"),
+              HasSubstr("another lease is called \"a\""));
+}
+
+TEST(DemandFile, WhatHasNoNameGetsOneOfItsOwn) {
+  const auto fleet = read(groups("  - {board: h100-sxm5-80gb, nodes: 1}\n"));
+  const auto demand = read_demand(
+      "version: v1\n"
+      "jobs: [{times_s: {1: 1}, name: job-2}, {times_s: {2: 1}}, {times_s: {1: 3}, count: 2, name: job-4}, {times_s: "
+      "{1: 3}, count: 2}]\n"
+      "leases: [{profile: 1g.10gb, from_s: 0, for_s: 1}, {profile: 1g.10gb, from_s: 5, for_s: 1}]\n",
+      "d", fleet->fleet);
+  ASSERT_TRUE(demand) << demand.error().message;
+  std::vector<std::string> jobs, leases;
+  for (const auto& job : demand->batch.jobs) jobs.push_back(job.name);
+  for (const auto& lease : demand->leases) leases.push_back(lease.name);
+  EXPECT_THAT(jobs, testing::ElementsAre("job-2", "job-2-2", "job-4-1", "job-4-2", "job-5-1", "job-5-2"));
+  EXPECT_THAT(leases, testing::ElementsAre("1g.10gb", "1g.10gb-2"));
 }
 
 TEST(DemandFile, RefusesContradictionsAndNonsense) {

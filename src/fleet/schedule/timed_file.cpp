@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <ranges>
 #include <set>
 
 #include "base/csv.h"
@@ -89,6 +90,18 @@ Result<PredictedWork> work_of(const YamlPlace& place, const YamlNode& node) {
   return out;
 }
 
+// A name for what has none: the usual one, numbered where it is taken.
+std::string free_name(const std::string& usual, std::int64_t count, const std::set<std::string>& names) {
+  const auto taken = [&](const std::string& name) {
+    if (count == 1) return names.contains(name);
+    return std::ranges::any_of(std::views::iota(std::int64_t{1}, count + 1),
+                               [&](auto n) { return names.contains(fmt::format("{}-{}", name, n)); });
+  };
+  auto name = usual;
+  for (int n = 2; taken(name); ++n) name = fmt::format("{}-{}", usual, n);
+  return name;
+}
+
 Result<void> read_job(const YamlPlace& place, const YamlNode& node, const Fleet& fleet, BatchFile& into,
                       std::set<std::string>& names) {
   constexpr std::array<std::string_view, 10> optional{"name",     "times_s",  "count", "release_s", "priority",
@@ -103,8 +116,6 @@ Result<void> read_job(const YamlPlace& place, const YamlNode& node, const Fleet&
   if (workload != nullptr && node.find("memory") != nullptr)
     return yaml_fail(place.at("memory"), *node.find("memory"), "the memory of a workload is predicted: leave it out");
   Job job;
-  job.name = workload != nullptr ? workload->text : fmt::format("job-{}", into.jobs.size() + 1);
-  if (const auto* each = node.find("name")) job.name = TRY(read_name(place.at("name"), *each));
   if (node.find("release_s") != nullptr) job.release_s = TRY(number_of(place, node, "release_s", 0, kMostSeconds));
   if (node.find("priority") != nullptr) job.priority = TRY(number_of(place, node, "priority", 1e-6, 1e6));
   if (times != nullptr) {
@@ -117,9 +128,11 @@ Result<void> read_job(const YamlPlace& place, const YamlNode& node, const Fleet&
     count = TRY(as_integer(place.at("count"), *each, 1, static_cast<std::int64_t>(kMostCopies)));
   if (into.jobs.size() + static_cast<std::size_t>(count) > kMostJobs)
     return yaml_fail(place, node, fmt::format("expected at most {} jobs in all, found more", kMostJobs));
-  const std::string name = job.name;
+  auto name =
+      free_name(workload != nullptr ? workload->text : fmt::format("job-{}", into.jobs.size() + 1), count, names);
+  if (const auto* each = node.find("name")) name = TRY(read_name(place.at("name"), *each));
   for (std::int64_t n = 1; n <= count; ++n) {
-    if (count > 1) job.name = fmt::format("{}-{}", name, n);
+    job.name = count > 1 ? fmt::format("{}-{}", name, n) : name;
     if (!names.insert(job.name).second)
       return yaml_fail(place, node, "another job is called " + quote(job.name) + ": give it a name of its own");
     if (workload != nullptr) {
@@ -206,11 +219,12 @@ Result<std::vector<TimedLease>> read_leases(const YamlPlace& place, const YamlNo
     const auto& each = (*list)[i];
     TRY_VOID(require_keys(here, each, required, optional));
     TimedLease lease;
-    lease.name = TRY(as_text(here.at("profile"), *each.find("profile")));
-    lease.servers = TRY(by_name(here.at("profile"), *each.find("profile"), lease.name, fleet));
+    const auto profile = TRY(as_text(here.at("profile"), *each.find("profile")));
+    lease.servers = TRY(by_name(here.at("profile"), *each.find("profile"), profile, fleet));
     lease.from_s = TRY(number_of(here, each, "from_s", 0, kLastSecond));
     lease.for_s = TRY(number_of(here, each, "for_s", 1e-3, kLastSecond));
     if (const auto* count = each.find("count")) lease.count = TRY(as_integer(here.at("count"), *count, 1, kMostLeases));
+    lease.name = free_name(profile, 1, names);
     if (const auto* name = each.find("name")) lease.name = TRY(read_name(here.at("name"), *name));
     if (!names.insert(lease.name).second)
       return yaml_fail(here, each, "another lease is called " + quote(lease.name) + ": give it a name of its own");
