@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "checker.h"
+#include "deliver/confine.h"
 #include "node/paths.h"
 
 namespace partita::chaos {
@@ -41,6 +42,8 @@ class Chaos {
         service_(world_, clock_, kConnections),
         checker_(world_, clock_, evidence_, holders_, disturber_, kUser, kGroup) {
     world_.options.policy_file = world_.root.write("policy.yaml", kPolicy);
+    const std::string groups = "partita-test-" + std::to_string(::getpid());
+    if (deliver::Confinement::open(groups)) world_.options.confinement_prefix = groups;
   }
 
   void run(std::chrono::minutes simulated) {

@@ -115,6 +115,7 @@ Checker::Words Checker::settled(const std::vector<api::Lease>& live) {
   }
   ledger_is_driver(live, words);
   permissions(live, words);
+  groups(live, words);
   files(live, words);
   return words;
 }
@@ -183,6 +184,22 @@ void Checker::permissions(const std::vector<api::Lease>& live, Words& words) con
     }
   }
   if (nodes != evidence_.capability_nodes()) words.push_back("there are capability nodes of no instance");
+}
+
+// Control groups are of leases that have something, and in them is nobody but their holders.
+void Checker::groups(const std::vector<api::Lease>& live, Words& words) const {
+  if (world_.options.confinement_prefix.empty()) return;
+  for (const auto& found : Evidence::groups(world_.options.confinement_prefix)) {
+    const std::string& name = found.lease;
+    const auto lease = std::ranges::find(live, name, &api::Lease::name);
+    if (lease == live.end() || (lease->state != State::active && lease->state != State::releasing)) {
+      words.push_back("a control group of " + name + ", which has nothing");
+      continue;
+    }
+    for (const uid_t uid : found.users)
+      if (uid != lease->holder.uid)
+        words.push_back("a process of uid " + std::to_string(uid) + " is in the control group of " + text(*lease));
+  }
 }
 
 void Checker::files(const std::vector<api::Lease>& live, Words& words) const {

@@ -44,6 +44,7 @@ class Checker {
   void ledger_is_driver(const std::vector<api::Lease>& live, Words& words) const;
   void permissions(const std::vector<api::Lease>& live, Words& words) const;
   void files(const std::vector<api::Lease>& live, Words& words) const;
+  void groups(const std::vector<api::Lease>& live, Words& words) const;
   void file_of(const api::Lease& lease, Words& words) const;
   Limits size_of(const api::Lease& lease) const;
   void kept_alive(Promise& promise, const api::Lease& now, Words& words);

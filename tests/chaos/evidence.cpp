@@ -111,6 +111,26 @@ int Evidence::capability_nodes() const {
   return count;
 }
 
+std::vector<Evidence::Group> Evidence::groups(const std::string& parent) {
+  constexpr std::string_view kPrefix = "lease-";
+  std::vector<Group> all;
+  std::vector<std::filesystem::path> roots = {"/sys/fs/cgroup"};
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(roots[0], error))
+    if (entry.is_directory() && !entry.is_symlink()) roots.push_back(entry.path());
+  for (const auto& root : roots)
+    for (const auto& entry : std::filesystem::directory_iterator(root / parent, error)) {
+      const std::string name = entry.path().filename();
+      if (!name.starts_with(kPrefix)) continue;
+      Group group{name.substr(kPrefix.size()), {}};
+      std::ifstream processes(entry.path() / "cgroup.procs");
+      for (std::string pid; std::getline(processes, pid);)
+        if (struct stat info{}; ::stat(("/proc/" + pid).c_str(), &info) == 0) group.users.insert(info.st_uid);
+      all.push_back(std::move(group));
+    }
+  return all;
+}
+
 LedgerSeen Evidence::ledger(const std::filesystem::path& file) const {
   sqlite3* const database = open_ledger(file);
   LedgerSeen seen;

@@ -70,6 +70,12 @@ class Evidence {
   std::vector<Access> access(const Seen& instance) const;
   // Capability nodes of instances: how many there are.
   int capability_nodes() const;
+  // Control groups of leases, with the users of the processes in them.
+  struct Group {
+    std::string lease;
+    std::set<uid_t> users;
+  };
+  static std::vector<Group> groups(const std::string& parent);
   LedgerSeen ledger(const std::filesystem::path& file) const;
   // What the ledger tells of the latest past, one line each.
   std::vector<std::string> last_events(const std::filesystem::path& file, int most) const;
