@@ -192,7 +192,10 @@ Result<void> Keeper::change(LeaseCall& call) {
                                                change.caller.administrator ? ": --force changes it nevertheless" : ""));
   if (pending_.contains(record->bundle) && call.verb != Verb::release)
     return fail(ErrorCode::busy, fmt::format("lease {} is being changed by another call: try again", change.name));
-  call.ids.push_back(record->lease.id);
+  const std::int64_t id = record->lease.id;
+  if (call.verb != Verb::release && settle_expiry(*record, true) && book_.find(id) == nullptr)
+    return fail(ErrorCode::not_found, fmt::format("lease {} has expired", change.name));
+  call.ids.push_back(id);
   switch (call.verb) {
     case Verb::release:
       begin_end(*record, fmt::format("released by {}", caller_text(change.caller)), change.grace);

@@ -410,6 +410,21 @@ TEST(LeaseDaemon, WhoWaitsIsToldOfThoseThatAreInTheWayNow) {
   EXPECT_THAT(told(), HasSubstr("until " + later));
 }
 
+TEST(LeaseDaemon, WhatHasExpiredIsNotChangedBeforeTheNextLook) {
+  LeaseWorld world(kOneGpu);
+  world.must_apply(world.exactly({{0, {}}}));
+  auto daemon = world.open_daemon();
+  auto brief = world.ask("3g.20gb", "brief");
+  brief.duration = std::chrono::seconds(1);
+  value(daemon->lease(brief));
+  EXPECT_FALSE(daemon->release(world.change("nobody")));  // it is warned
+  world.clock.time += std::chrono::seconds(1);
+  const auto resized = daemon->resize(world.change("brief"), world.ask("2g.10gb").requirement);
+  ASSERT_FALSE(resized);
+  EXPECT_EQ(resized.error().message, "lease brief has expired");
+  EXPECT_THAT(value(daemon->leases({})), IsEmpty());
+}
+
 TEST(LeaseDaemon, WarnsOfNamesInThePolicyThatNobodyHas) {
   LeaseWorld world(kOneGpu);
   world.options.policy_file = world.root.write("policy.yaml", R"(version: v1
