@@ -22,7 +22,8 @@ class Wire final : public httplib::Stream {
   bool is_writable() const override { return !connection_.peer_gone(); }
   ssize_t read(char* to, std::size_t size) override { return connection_.read(to, size); }
   ssize_t write(const char* from, std::size_t size) override {
-    return connection_.write({from, size}) ? static_cast<ssize_t>(size) : -1;
+    connection_.write({from, size});
+    return static_cast<ssize_t>(size);
   }
   void get_remote_ip_and_port(std::string& ip, int& port) const override {
     ip = connection_.peer().address;
@@ -44,7 +45,7 @@ class WireSink final : public Sink {
       : sink_(sink), connection_(connection), stop_(stop) {}
   bool write(std::string_view text) override {
     if (text.empty()) return open();
-    return open() && sink_.write(text.data(), text.size()) && connection_.flush();
+    return open() && sink_.write(text.data(), text.size()) && connection_.push();
   }
   bool open() const override { return !stop_.stop_requested() && !connection_.peer_gone(); }
 
@@ -156,7 +157,7 @@ class Engine::Impl final : private httplib::Server {
     const bool done = process_request(wire, stop_.stop_requested(), closed,
                                       [this](httplib::Request& request) { after_head(request); });
     if (!done && !answered_ && !end_after_ && connection.limit_reached()) refuse_line(connection);
-    return connection.flush() && done && !closed && !end_after_ && answered_ && !stop_.stop_requested();
+    return done && !closed && !end_after_ && answered_ && !stop_.stop_requested();
   }
 
  private:
@@ -219,7 +220,7 @@ class Engine::Impl final : private httplib::Server {
     response.set_chunked_content_provider(answer.type,
                                           [this, stream = answer.stream](std::size_t, httplib::DataSink& sink) {
                                             WireSink wire(sink, *connection_, stop_);
-                                            connection_->flush();
+                                            connection_->push();
                                             stream(wire);
                                             sink.done();
                                             return true;

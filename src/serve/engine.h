@@ -1,5 +1,5 @@
-// HTTP itself: the one file that knows the HTTP library. Reads one request from a connection, asks, and writes the
-// answer. One per thread.
+// HTTP itself: the one file that knows the HTTP library. Reads one request from a connection, asks, and leaves the
+// answer with the connection, which sends it. One per thread.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class Engine {
   // `stop` ends streaming answers.
   Engine(Application& application, std::stop_token stop);
   ~Engine();
-  // One request, whose head has arrived. False: the connection ends.
+  // One request, which has arrived. False: the connection ends when its answer is sent.
   bool answer(Connection& connection);
 
  private:

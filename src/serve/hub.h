@@ -1,5 +1,7 @@
-// Keeps the connections: accepts them, lets idle ones wait without a thread, and gives those with a request to one of a
-// bounded number of threads.
+// Keeps the connections: accepts them, lets those whose client is idle or slow wait without a thread, and gives those
+// with a request to one of a bounded number of threads. Connections, threads and memory are shared between users (uids,
+// and the network as one): whatever some of them hold, a newcomer finds a part of what is left. The connection whose
+// time ends first, which is that of an answer nobody takes, is the first to make room.
 #pragma once
 
 #include <chrono>
@@ -7,6 +9,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -47,7 +50,7 @@ class Hub {
   using Answer = std::function<bool(Connection&)>;
 
   // `make_answer` is called once by each thread that works.
-  Hub(std::vector<Listening> listening, int threads, std::function<Answer()> make_answer);
+  Hub(std::vector<Listening> listening, int threads, int connections, std::function<Answer()> make_answer);
   ~Hub();
   Hub(const Hub&) = delete;
   Hub& operator=(const Hub&) = delete;
@@ -57,36 +60,53 @@ class Hub {
 
  private:
   using Owned = std::unique_ptr<Connection>;
+  using Who = std::optional<uid_t>;  // nullopt: the network
+  // What one has of the server.
+  struct Share {
+    int connections = 0, at_work = 0;
+    std::size_t held = 0;       // bytes, of parked connections
+    std::deque<Owned> waiting;  // for a thread
+  };
   struct Parked {
     Owned connection;
-    std::chrono::steady_clock::time_point since;
+    std::size_t held;
   };
+  enum class After { ended, waits, again };
 
   bool wait_for(int number, void* what);
-  int patience();
+  void look();
   void renew_lost();
   void accept_all(const Listening& listening);
-  void watch(Owned connection);
   void arrived(Connection* connection);
-  void give(Owned connection);
-  void drop_idle();
+  void finish();
   void work(const std::stop_token& stop);
-  void serve(Owned connection, const Answer& answer);
-  Owned take();
+  After serve(Connection& connection, const Answer& answer);
   bool may_linger();
+  std::optional<Connection::Instant> last_moment();
+
+  // With the lock held.
+  void enter(Owned connection);
+  void leave(Owned connection);
+  void park(Owned connection);
+  Owned unpark(std::unordered_map<Connection*, Parked>::iterator at);
+  bool drop_one(const Who& who, bool holding);
+  void give(Owned connection);
+  void line_up(Owned connection);
+  Owned take();
 
   std::vector<Listening> listening_;
-  int most_threads_;
+  int most_threads_, most_connections_;
   std::function<Answer()> make_answer_;
   Descriptor epoll_, wake_;
   std::chrono::steady_clock::time_point next_look_{};
 
   std::mutex mutex_;
   std::condition_variable_any given_;
+  std::map<Who, Share> shares_;  // of those with connections
   std::unordered_map<Connection*, Parked> parked_;
-  std::deque<Owned> plain_, tls_;  // with something to do
-  int free_ = 0, tls_at_work_ = 0;
-  bool ending_ = false;
+  int connections_ = 0, waiting_ = 0, free_ = 0, at_work_ = 0;
+  std::size_t held_ = 0;
+  std::optional<Connection::Instant> ended_by_;  // once the server ends: what is unsent by then is lost
   std::vector<std::jthread> threads_;
 };
 

@@ -1,6 +1,4 @@
 // What keeps one caller from taking everything: rates, streams; and what readers share.
-#include <sys/wait.h>
-
 #include <functional>
 
 #include "serve/rate.h"
@@ -89,38 +87,26 @@ TEST(Server, slows_down_a_user_and_not_an_administrator) {
   for (int i = 0; i < 50; ++i) ASSERT_THAT(running.ask("GET", "/v1/health"), ::testing::StartsWith("HTTP/1.1 200"));
 }
 
-// Runs `work` in a process of user 65534.
-int as_nobody(const std::function<bool()>& work) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(::setgid(65534) == 0 && ::setuid(65534) == 0 && work() ? 0 : 1);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return status;
-}
-
 TEST(Server, knows_users_by_the_kernel) {
   if (::getuid() != 0) GTEST_SKIP() << "needs root to become another user";
   Options slow;
   slow.requests_per_second = 5;
   const RunningServer running(slow);
   std::filesystem::permissions(running.folder.path(), std::filesystem::perms::all);
-  EXPECT_EQ(as_nobody([&] {
-              const auto apply = running.ask("POST", "/v1/apply", R"({"demand": {"1g.5gb": 1}})");
-              const auto spoofed =
-                  running.ask("POST", "/v1/leases",
-                              R"({"holder": {"uid": 0, "user": "root"}, "requirement": {"profile": "1g.5gb"}})");
-              const auto lease = running.ask("POST", "/v1/leases", R"({"requirement": {"profile": "1g.5gb"}})");
-              return apply.starts_with("HTTP/1.1 403") && spoofed.starts_with("HTTP/1.1 403") &&
-                     lease.find("\"uid\": 65534") != std::string::npos;
-            }),
-            0);
-  EXPECT_EQ(as_nobody([&] {
-              for (int i = 0; i < 20; ++i)
-                if (const auto answer = running.ask("GET", "/v1/health"); answer.starts_with("HTTP/1.1 429"))
-                  return answer.find("Retry-After: 1\r\n") != std::string::npos;
-              return false;
-            }),
-            0);
+  EXPECT_TRUE(as_nobody([&] {
+    const auto apply = running.ask("POST", "/v1/apply", R"({"demand": {"1g.5gb": 1}})");
+    const auto spoofed = running.ask("POST", "/v1/leases",
+                                     R"({"holder": {"uid": 0, "user": "root"}, "requirement": {"profile": "1g.5gb"}})");
+    const auto lease = running.ask("POST", "/v1/leases", R"({"requirement": {"profile": "1g.5gb"}})");
+    return apply.starts_with("HTTP/1.1 403") && spoofed.starts_with("HTTP/1.1 403") &&
+           lease.find("\"uid\": 65534") != std::string::npos;
+  }));
+  EXPECT_TRUE(as_nobody([&] {
+    for (int i = 0; i < 20; ++i)
+      if (const auto answer = running.ask("GET", "/v1/health"); answer.starts_with("HTTP/1.1 429"))
+        return answer.find("Retry-After: 1\r\n") != std::string::npos;
+    return false;
+  }));
 }
 
 }  // namespace

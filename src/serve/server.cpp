@@ -22,6 +22,7 @@ class HubServer final : public Server {
       : socket_(options.socket),
         note_(options.note),
         threads_(std::max(options.threads, kStreamsPerCallerPart)),
+        connections_(options.connections),
         streams_(threads_ / kStreamsPart, threads_ / kStreamsPerCallerPart),
         status_(node),
         metrics_(node, clock, status_, streams_),
@@ -52,7 +53,7 @@ class HubServer final : public Server {
   }
 
   Result<void> run(std::stop_token stop) override {
-    Hub hub(std::move(listening_), threads_, [this, stop] {
+    Hub hub(std::move(listening_), threads_, connections_, [this, stop] {
       struct Worker {
         Worker(Shared& shared, std::stop_token token) : session(shared), engine(session, std::move(token)) {}
         Session session;
@@ -81,7 +82,7 @@ class HubServer final : public Server {
 
   std::filesystem::path socket_;
   std::function<void(std::string_view)> note_;
-  int threads_;
+  int threads_, connections_;
   Streams streams_;
   StatusCache status_;
   Metrics metrics_;

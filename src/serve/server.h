@@ -31,6 +31,7 @@ struct Options {
   std::size_t most_body_bytes = 1u << 20;
   int requests_per_second = 2000;  // per caller, bursts of twice as many; beyond: 429
   int threads = 96;
+  int connections = 4096;                        // at most; fewer where the process may open fewer files
   std::function<void(std::string_view)> note{};  // told what happens to the server itself
 };
 

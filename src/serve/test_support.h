@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -30,6 +31,15 @@ template <class T>
 T value(Result<T> result) {
   if (!result) throw std::runtime_error(result.error().message);
   if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
+// Runs `work` in a process of user 65534; whether it said true.
+inline bool as_nobody(const std::function<bool()>& work) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(::setgid(65534) == 0 && ::setuid(65534) == 0 && work() ? 0 : 1);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return status == 0;
 }
 
 // Enough of a node to see what a server makes of it: leases are names, and never wait.

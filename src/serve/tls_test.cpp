@@ -1,6 +1,10 @@
 // TCP: only with TLS and a token.
+#include <arpa/inet.h>
 #include <httplib.h>
+#include <netinet/in.h>
+#include <openssl/ssl.h>
 
+#include <array>
 #include <cstdlib>
 
 #include "serve/test_support.h"
@@ -92,6 +96,63 @@ TEST_F(Tls, hooks_and_processes_stay_local) {
   const auto attach = client(secret)->Post("/v1/leases/a/attach", R"({"process": {"pid": 1, "start_time_ticks": 1}})",
                                            "application/json");
   EXPECT_EQ(attach->status, 403);
+}
+
+// A connection that says so many bytes and then nothing.
+class Silent {
+ public:
+  Silent(int port, const std::string& said) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+      throw std::runtime_error("cannot connect");
+    (void)!::send(socket_, said.data(), said.size(), MSG_NOSIGNAL);
+  }
+  ~Silent() { ::close(socket_); }
+  Silent(const Silent&) = delete;
+  Silent& operator=(const Silent&) = delete;
+  int get() const { return socket_; }
+
+ private:
+  int socket_;
+};
+
+TEST_F(Tls, who_agrees_on_no_keys_holds_nobody_up) {
+  std::vector<std::unique_ptr<Silent>> silent;
+  const std::string hello_begins("\x16\x03\x01\x02\x00\x01", 6);
+  for (int i = 0; i < 200; ++i)
+    silent.push_back(std::make_unique<Silent>(running.server->tcp_port(), i % 2 == 0 ? "" : hello_begins));
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_EQ(client(token(Role::viewer))->Get("/v1/gpus")->status, 200);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(2));
+}
+
+// Over one connection each, with keys agreed on: half a head, half a body, answers that nobody takes.
+TEST_F(Tls, who_is_slow_with_keys_agreed_on_holds_nobody_up) {
+  const auto secret = token(Role::user);
+  std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context(::SSL_CTX_new(::TLS_client_method()), ::SSL_CTX_free);
+  std::vector<std::unique_ptr<Silent>> sockets;
+  std::vector<std::unique_ptr<SSL, void (*)(SSL*)>> slow;
+  const std::string authorized = "Authorization: Bearer " + secret + "\r\n";
+  std::string many;
+  for (int i = 0; i < 200; ++i) many += RunningServer::text("GET", "/v1/openapi", "", authorized);
+  const std::array<std::string, 3> said{
+      "GET /v1/health HTTP/1.1\r\nHo",
+      "POST /v1/leases HTTP/1.1\r\n" + authorized + "Content-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
+      many};
+  for (std::size_t i = 0; i < 150; ++i) {
+    sockets.push_back(std::make_unique<Silent>(running.server->tcp_port(), ""));
+    slow.emplace_back(::SSL_new(context.get()), ::SSL_free);
+    ::SSL_set_fd(slow.back().get(), sockets.back()->get());
+    ASSERT_EQ(::SSL_connect(slow.back().get()), 1);
+    const auto& text = said[i % said.size()];
+    ASSERT_GT(::SSL_write(slow.back().get(), text.data(), static_cast<int>(text.size())), 0);
+  }
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_EQ(client(token(Role::viewer))->Get("/v1/gpus")->status, 200);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(2));
 }
 
 TEST_F(Tls, plain_text_gets_nothing) {

@@ -34,7 +34,8 @@ std::string answers_to(std::string_view bytes) {
   ::shutdown(ends[0], SHUT_WR);
   {
     serve::Connection connection(ends[1], {0, "unix"}, nullptr);
-    while (connection.fill() == serve::Connection::Arrival::head_complete && engine.answer(connection)) {
+    while (connection.advance() == serve::Connection::State::ready) {
+      if (!engine.answer(connection)) connection.end_when_sent();
     }
   }
   std::string out(1u << 16, '\0');
