@@ -1,6 +1,7 @@
 #include "fleet/services/queueing.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -8,9 +9,36 @@ namespace partita::fleet {
 
 namespace {
 
-constexpr int kGrain = 32;    // larger batches are counted in units of batch / 32, arrivals rounded up
-constexpr int kMoments = 16;  // of a service at which an arrival is looked at
+constexpr int kGrain = 32;      // larger batches are counted in units of batch / 32, arrivals rounded up
+constexpr int kGroupGrain = 8;  // large groups in units of group / 8
+constexpr int kMoments = 16;    // of a service at which an arrival is looked at
 constexpr double kTail = 1e-9;
+
+double group_of(const BatchServer& server) { return std::max(1.0, (server.variability + 1) / 2); }
+
+// What is counted in units, so that work stays bounded however large batches and groups are. Rounded so that the true
+// server is never slower: where a unit is several batches, that many services are one, which always takes them all.
+struct Counted {
+  double service_ms = 0;
+  int unit = 1;           // requests
+  std::size_t batch = 1;  // units
+};
+
+Counted counted(const BatchServer& server) {
+  const int least = std::max(1, server.batch / kGrain);
+  const int wanted = static_cast<int>(group_of(server) / kGroupGrain);
+  if (wanted <= least) return {server.service_ms, least, static_cast<std::size_t>(server.batch / least)};
+  if (const int joined = wanted / server.batch; joined >= 1)
+    return {server.service_ms * joined, server.batch * joined, 1};
+  const auto units = std::bit_ceil(static_cast<unsigned>((server.batch + wanted - 1) / wanted));
+  const int unit = server.batch / static_cast<int>(units);
+  return {server.service_ms, unit, static_cast<std::size_t>(server.batch / unit)};
+}
+
+// Whole services within the limit.
+std::size_t services_within(double services) {
+  return static_cast<std::size_t>(std::floor(std::clamp(services, 0.0, 1e9) + 1e-9));
+}
 
 // The distribution of arrivals in a time in which `mean` come, counted in units of `unit`, rounded up. Groups have
 // geometric sizes of mean (variability + 1) / 2: Panjer's recursion.
@@ -33,7 +61,7 @@ std::vector<double> arrivals(double mean, double variability, int unit) {
   std::vector<double> out((most / static_cast<std::size_t>(unit)) + 2);
   for (std::size_t n = 0; n <= most; ++n)
     out[(n + static_cast<std::size_t>(unit) - 1) / static_cast<std::size_t>(unit)] += p[n];
-  while (out.size() > 1 && out.back() < kTail * 1e-3) out.pop_back();
+  while (out.size() > 1 && out.back() < kTail / 10) out.pop_back();
   return out;
 }
 
@@ -66,8 +94,8 @@ struct Chain {
   bool stable = false;
 };
 
-// Power iteration on the queue at ends of service. When nothing waits, the next group begins one: of a group, one is
-// served for sure and the others are those behind it.
+// Power iteration on the queue at ends of service. When nothing waits, the first request of the next group begins one
+// alone, however soon the others follow.
 Chain stationary(const std::vector<double>& come, const std::vector<double>& group, std::size_t batch) {
   const std::size_t size = (6 * batch) + come.size() + group.size();
   std::vector<double> now(size), next(size);
@@ -76,11 +104,13 @@ Chain stationary(const std::vector<double>& come, const std::vector<double>& gro
   for (int round = 0; round < 400 && !out.stable; ++round) {
     std::ranges::fill(out.left, 0);
     for (std::size_t q = 1; q < size; ++q) out.left[q > batch ? q - batch : 0] += now[q];
-    for (std::size_t g = 0; g < group.size(); ++g) out.left[g + 1 > batch ? g + 1 - batch : 0] += now[0] * group[g];
+    for (std::size_t g = 0; g < group.size(); ++g) out.left[g] += now[0] * group[g];
     std::ranges::fill(next, 0);
     for (std::size_t l = 0; l < size; ++l) {
       if (out.left[l] < 1e-13) continue;
-      for (std::size_t a = 0; a < come.size(); ++a) next[std::min(size - 1, l + a)] += out.left[l] * come[a];
+      const std::size_t inside = std::min(come.size(), size - 1 - l);
+      for (std::size_t a = 0; a < inside; ++a) next[l + a] += out.left[l] * come[a];
+      for (std::size_t a = inside; a < come.size(); ++a) next[size - 1] += out.left[l] * come[a];
     }
     double change = 0;
     for (std::size_t q = 0; q < size; ++q) change += std::abs(next[q] - now[q]);
@@ -106,12 +136,11 @@ double share_behind(const std::vector<double>& a, const std::vector<double>& b, 
 }  // namespace
 
 double late_share(const BatchServer& server, double rate_per_s) {
-  const double mean = rate_per_s * server.service_ms / 1000;
-  const double services = server.limit_ms / server.service_ms;  // that fit into the limit
+  const auto [service_ms, unit, batch] = counted(server);
+  const double mean = rate_per_s * service_ms / 1000;
+  const double services = server.limit_ms / service_ms;  // that fit into the limit
   if (mean <= 0) return services < 1 ? 1 : 0;
-  if (mean >= server.batch || mean > 600) return 1;
-  const int unit = std::max(1, server.batch / kGrain);
-  const auto batch = static_cast<std::size_t>(server.batch / unit);
+  if (mean >= static_cast<double>(batch) * unit || mean > 600.0 * unit) return 1;
   const auto come = arrivals(mean, server.variability, unit);
   if (come.empty()) return 1;
   const auto group = ahead_in_group(server.variability, unit);
@@ -122,21 +151,29 @@ double late_share(const BatchServer& server, double rate_per_s) {
   for (int m = 0; m < kMoments; ++m) {
     const double spare = services - (1 - (m / static_cast<double>(kMoments))) - 1;  // as if it came at once
     const auto before = arrivals(mean * (m + 1) / kMoments, server.variability, unit);
-    const auto room = spare < 0 ? 0 : static_cast<std::size_t>(std::floor(spare + 1e-9) + 1) * batch;
+    const auto room = spare < 0 ? 0 : (services_within(spare) + 1) * batch;
     late += share_behind(chain.left, sum_of(before, group), room);
   }
   late /= kMoments;
-  // One that comes to a free process waits only for those of its group before it.
-  const double at_idle = chain.idle * std::max(1.0, (server.variability + 1) / 2);
-  const auto room = services < 1 ? 0 : static_cast<std::size_t>(std::floor(services + 1e-9)) * batch;
+  // Of a group that comes to a free process the first is served, and the others wait for its end.
+  const double at_idle = chain.idle * group_of(server);
+  const auto room = services < 1 ? 0 : ((services_within(services) - 1) * batch) + 1;
   const double idle_late = share_behind({1}, group, room);
   return ((mean * late) + (at_idle * idle_late)) / (mean + at_idle);
 }
 
-double highest_rate(const BatchServer& server) {
+double late_of_groups(const BatchServer& server) {
+  const auto services = services_within(server.limit_ms / server.service_ms);
+  if (services == 0) return 1;
+  const double behind = static_cast<double>(services - 1) * server.batch;  // that are in time, behind the first
+  return std::pow(1 - (1 / group_of(server)), behind + 1);
+}
+
+double highest_rate(const BatchServer& server, double more_than) {
   const double allowed = 1 - server.quantile;
-  if (server.service_ms > server.limit_ms) return 0;
+  if (server.service_ms > server.limit_ms || late_of_groups(server) > allowed) return 0;
   double high = 1000.0 * server.batch / server.service_ms;
+  if (more_than > 0 && (more_than >= high || late_share(server, more_than) > allowed)) return 0;
   double low = 0;
   while (high - low > 0.01 * high) {
     const double middle = (low + high) / 2;

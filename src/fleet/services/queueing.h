@@ -1,6 +1,7 @@
 // How much a server that batches can take when requests come by chance.
 //
-// Requests come as a Poisson stream (groups of geometric size when variability > 1). A process that is free takes what
+// Requests come as a Poisson stream (groups of geometric size when variability > 1, one request right after the other:
+// a free process begins with the first alone). A process that becomes free takes what
 // waits, at most `batch` requests, oldest first, and works `service_ms` on them, however few they are: measured times
 // of full batches are an upper bound. The queue left at each end of service is a Markov chain; its stationary
 // distribution gives the exact distribution of waiting plus service (bulk-service queue M[X]/D[b]/1: Bailey 1954).
@@ -19,7 +20,11 @@ struct BatchServer {
 // The share of requests that take longer than the limit when `rate_per_s` come; 1 when the queue grows without end.
 double late_share(const BatchServer& server, double rate_per_s);
 
-// The highest rate at which the share that is late is at most 1 - quantile, within 1 %, never above; 0: there is none.
-double highest_rate(const BatchServer& server);
+// At least so many are late at any rate: those too far behind in their own group, before a free process.
+double late_of_groups(const BatchServer& server);
+
+// The highest rate at which the share that is late is at most 1 - quantile, within 1 %, never above; 0: there is none,
+// or `more_than` is too much.
+double highest_rate(const BatchServer& server, double more_than = 0);
 
 }  // namespace partita::fleet

@@ -20,13 +20,14 @@ constexpr double kLate = 0.85;    // of what may be late: by chance more is late
 
 double saturated_limit(double limit_ms) { return 0.9 * std::trunc(limit_ms) / 2; }
 
-// The highest rate of one instance within the limit; 0: it does not meet it.
-double rate_within(const ServicePoint& point, double limit_ms, const ServiceRule& rule) {
+// The highest rate of one instance within the limit; 0: it does not meet it, or takes no more than `best`.
+double rate_within(const ServicePoint& point, double limit_ms, const ServiceRule& rule, double best = 0) {
   if (rule.kind == ServiceRule::Kind::saturated) return point.latency_ms < saturated_limit(limit_ms) ? point.per_s : 0;
   const double service_ms = point.latency_ms * longest_factor(rule, point.sigma);
   const double quantile = 1 - (kLate * (1 - rule.quantile));
   const double limit = limit_ms * (1 - kJustIn);
-  return point.processes * highest_rate({service_ms, point.batch, limit, quantile, rule.variability}) / kSurge;
+  const double each = kSurge / point.processes;
+  return highest_rate({service_ms, point.batch, limit, quantile, rule.variability}, best * each) / each;
 }
 
 // No rate is above this one: what a point takes when always busy.
@@ -40,11 +41,20 @@ std::string size_name(const ServicePoint& point) {
                      point.processes == 1 ? "" : "es");
 }
 
+// A limit that a point meets at some rate, though hardly the least one.
+double limit_met(const ServicePoint& point, const ServiceRule& rule) {
+  if (rule.kind == ServiceRule::Kind::saturated) return std::floor(point.latency_ms / kShare) + 1;
+  const double service_ms = point.latency_ms * longest_factor(rule, point.sigma);
+  const double group = std::max(1.0, (rule.variability + 1) / 2);
+  // As many of a group may be late as of all; those before them take so many batches behind the first request.
+  const double before = group > 1 ? std::log(kLate * (1 - rule.quantile)) / std::log(1 - (1 / group)) : 0;
+  return std::ceil((2 + std::ceil(before / point.batch)) * service_ms);
+}
+
 Error too_tight(const std::vector<const ServicePoint*>& points, const Service& service, const ServiceRule& rule) {
-  const auto* nearest = *std::ranges::min_element(points, {}, &ServicePoint::latency_ms);
-  const double needs = rule.kind == ServiceRule::Kind::saturated
-                           ? std::floor(nearest->latency_ms / kShare) + 1
-                           : std::ceil(2 * nearest->latency_ms * longest_factor(rule, nearest->sigma));
+  const auto needed = [&](const ServicePoint* point) { return std::pair(limit_met(*point, rule), point->latency_ms); };
+  const auto* nearest = *std::ranges::min_element(points, {}, needed);
+  const double needs = limit_met(*nearest, rule);
   return {
       ErrorCode::impossible,
       fmt::format("service {}: nothing meets its latency limit of {:g} ms; the nearest takes {:g} ms per batch ({})",
@@ -78,7 +88,7 @@ Result<std::vector<ServiceChoice>> choices(const std::vector<ServicePoint>& poin
     ServiceChoice best{place.first, place.second, 1, 1, 0, 0};
     for (const auto* point : list) {
       if (most(*point, rule) <= best.rate_per_s) break;  // nor does any of the rest beat it
-      if (const double rate = rate_within(*point, service.limit_ms, rule); rate > best.rate_per_s)
+      if (const double rate = rate_within(*point, service.limit_ms, rule, best.rate_per_s); rate > best.rate_per_s)
         best = {place.first, place.second, point->batch, point->processes, rate, point->latency_ms, point->sigma};
     }
     if (best.rate_per_s > 0) out.push_back(best);

@@ -86,6 +86,15 @@ TEST(Services, SaysWhichLimitCannotBeMet) {
   EXPECT_THAT(tight.error().message, HasSubstr("5 ms"));
   ASSERT_EQ(tight.error().details.size(), 1U);
   EXPECT_THAT(tight.error().details[0], HasSubstr("could be met"));
+  // That limit is met, whatever the rule.
+  for (const double variability : {1.0, 3.0, 50.0, 1000.0})
+    for (const double quantile : {0.5, 0.99, 0.9999}) {
+      const ServiceRule rule{.quantile = quantile, .variability = variability, .time_margin = 1.1};
+      const auto refused = choices(points(false), {"search", "bert", 10, 5}, rule);
+      ASSERT_FALSE(refused);
+      const double limit = std::stod(refused.error().details[0].substr(std::string("a limit of ").size()));
+      EXPECT_TRUE(choices(points(false), {"search", "bert", 10, limit}, rule)) << variability << ' ' << quantile;
+    }
   const auto unknown = choices(points(false), {"x", "resnet5", 10, 500}, {});
   ASSERT_FALSE(unknown);
   EXPECT_THAT(unknown.error().message, HasSubstr("resnet50"));
@@ -102,13 +111,15 @@ double played(const BatchServer& server, double rate_per_s, std::uint64_t seed) 
   double free = 0;
   std::int64_t late = 0;
   std::int64_t all = 0;
-  while (all < 300'000 * std::min(server.batch, 10)) {
+  const double length = 300'000 * std::max(std::min(server.batch, 10) * 1.0, group / 20);
+  while (static_cast<double>(all) < length) {
     const double begin = waiting.empty() ? std::max(free, next) : free;
+    const bool idle = waiting.empty() && next > free;  // the first of a group finds it so, and is served alone
     while (next <= begin) {
       for (int n = 1 + (group > 1 ? more(random) : 0); n > 0; --n) waiting.push_back(next);
       next += gap(random);
     }
-    for (int i = 0; i < server.batch && !waiting.empty(); ++i) {
+    for (int i = idle ? server.batch - 1 : 0; i < server.batch && !waiting.empty(); ++i) {
       late += begin + server.service_ms - waiting.front() > server.limit_ms + 1e-9 ? 1 : 0;
       ++all;
       waiting.pop_front();
@@ -122,7 +133,7 @@ TEST(Queueing, PromisesWhatPlayedRequestsConfirm) {
   std::uint64_t seed = 1;
   for (const int batch : {1, 4, 16, 128}) {
     for (const double limit : {2.2, 3.0, 6.0}) {
-      for (const double variability : {1.0, 4.0}) {
+      for (const double variability : {1.0, 4.0, 20.0}) {
         const BatchServer server{20, batch, limit * 20, 0.99, variability};
         const double rate = highest_rate(server);
         if (rate == 0) continue;
@@ -147,6 +158,26 @@ TEST(Choices, KeepAwayFromTheLimit) {
   const double rate = just->at(0).rate_per_s;
   EXPECT_LE(late_share({15, 1, 15.1, rule.quantile, rule.variability}, rate * 1.05), 0.0085);
   EXPECT_GE(late_share({15, 1, 15.1, rule.quantile, rule.variability}, rate * 1.05), 0.008);
+}
+
+// Bursts far larger than a batch, up to the largest that may be asked for, are judged at once, and as well.
+TEST(Queueing, ServesLargeBursts) {
+  std::uint64_t seed = 100;
+  for (const int batch : {1, 6, 64})
+    for (const double variability : {50.0, 1000.0})
+      for (const double groups : {1.5, 8.0}) {  // of requests, whose services fit into the limit
+        const double services = std::ceil(groups * 5 * (variability + 1) / 2 / batch) + 2;
+        const BatchServer server{20, batch, services * 20, 0.99, variability};
+        const double rate = highest_rate(server);
+        const auto what = std::to_string(batch) + ' ' + std::to_string(variability) + ' ' + std::to_string(groups);
+        EXPECT_GT(rate, 0) << what;
+        if (rate > 0) {
+          EXPECT_LE(played(server, rate, ++seed), 0.0125) << what;
+        }
+      }
+  // What is too far behind in its own burst is late at any rate.
+  EXPECT_EQ(highest_rate({20, 1, 100, 0.99, 1000}), 0);
+  EXPECT_GT(late_of_groups({20, 1, 100, 0.99, 1000}), 0.98);
 }
 
 TEST(Queueing, TakesNothingWhereTheServiceAloneIsTooLong) {
