@@ -79,14 +79,6 @@ Error with_roots_node(Error error, const std::string& name) {
   return error;
 }
 
-// The control groups' parent. A machine has one tree of them, but may have nodes of one name in several folders: each
-// takes what is in its own for its leases.
-std::string groups_of_node(const emulator::EmulatedNode& emulated) {
-  std::uint32_t hash = 2166136261U;  // FNV-1a
-  for (const char c : emulated.folder.string()) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
-  return fmt::format("partita-{}-{:08x}", emulated.name, hash);
-}
-
 Result<NodePlace> emulated_place(catalog::Catalog& catalog, const std::string& argument) {
   auto started = emulator::start(catalog, argument);
   if (!started) return std::unexpected(with_roots_node(std::move(started).error(), argument));
@@ -140,6 +132,12 @@ Result<std::unique_ptr<api::Node>> node_at(const std::string& server) {
 }
 
 }  // namespace
+
+std::string groups_of_node(const emulator::EmulatedNode& emulated) {
+  std::uint32_t hash = 2166136261U;  // FNV-1a
+  for (const char c : emulated.folder.string()) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  return fmt::format("partita-{}-{:08x}", emulated.name, hash);
+}
 
 api::Caller this_user(bool emulated) {
   api::Caller caller;

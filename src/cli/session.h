@@ -19,6 +19,10 @@ struct NodePlace {
 };
 Result<NodePlace> node_place(const Parsed& parsed, catalog::Catalog& catalog);
 
+// The control groups' parent of an emulated node. A machine has one tree of them, but may have nodes of one name in
+// several folders: each takes what is in its own for its leases.
+std::string groups_of_node(const emulator::EmulatedNode& emulated);
+
 // Who this process is, with groups. On an emulated node everyone administers.
 api::Caller this_user(bool emulated);
 

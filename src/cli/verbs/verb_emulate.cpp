@@ -1,4 +1,4 @@
-// emulate: start, stop, list, reboot, reset, and a command on an emulated node.
+// emulate: start, list, reboot, reset, and a command on an emulated node.
 #include "base/text.h"
 #include "cli/draw/done.h"
 #include "cli/draw/draw_emulated.h"
@@ -32,16 +32,6 @@ Result<int> run_emulate_start(const Parsed& parsed) {
                    node.folder.string() + '\n'));
   else
     TRY_VOID(print_json(format, emulated_nodes_json({node})));
-  return 0;
-}
-
-Result<int> run_emulate_stop(const Parsed& parsed) {
-  const auto format = TRY(format_of(parsed));
-  // By name, not found first: a node whose state is damaged can be stopped too.
-  auto name = parsed.text("NODE");
-  if (!name) name = TRY(chosen_node(parsed, std::nullopt)).name;
-  TRY_VOID(emulator::stop(*name));
-  TRY_VOID(print_done(format, *name + " is stopped"));
   return 0;
 }
 
