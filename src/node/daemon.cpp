@@ -14,6 +14,7 @@
 #include "node/check.h"
 #include "node/doctor.h"
 #include "node/keeper.h"
+#include "node/kept_file.h"
 #include "node/lease_verbs.h"
 #include "node/ledger.h"
 #include "node/lock.h"
@@ -37,6 +38,15 @@ constexpr milliseconds kFresh(100);         // what was published is told as it 
 struct Task {
   LeaseCall* call = nullptr;
   std::function<void(Keeper&)> work;
+  Result<void> done;  // of `work`: that it was not done
+
+  void refuse(const Error& error) {
+    if (call != nullptr)
+      call->error = error;
+    else
+      done = std::unexpected(error);
+    end();
+  }
 
   void end() {
     const std::scoped_lock lock(mutex);
@@ -62,7 +72,8 @@ class Daemon final : public LeaseVerbs<DaemonNode> {
         clock_(clock),
         driver_(std::move(driver)),
         reader_(std::move(reader)),
-        ledger_(std::move(ledger)) {}
+        ledger_(std::move(ledger)),
+        ledger_file_(ledger_file(options_)) {}
   ~Daemon() override {
     thread_.request_stop();
     wake_.wake();
@@ -98,8 +109,8 @@ class Daemon final : public LeaseVerbs<DaemonNode> {
     if (!request.caller.administrator)
       return fail(ErrorCode::denied,
                   fmt::format("{} may not change this node: ask an administrator", request.caller.name));
-    Result<api::ApplyAnswer> answer = fail(ErrorCode::internal, "the daemon stopped");
-    run([&](Keeper& keeper) { answer = keeper.apply(request, progress, {}); });
+    Result<api::ApplyAnswer> answer;
+    TRY_VOID(run([&](Keeper& keeper) { answer = keeper.apply(request, progress, {}); }));
     return answer;
   }
 
@@ -107,20 +118,28 @@ class Daemon final : public LeaseVerbs<DaemonNode> {
   Result<std::vector<api::Event>> events(const api::EventQuery& query) override { return published_.events(query); }
   Result<api::PolicyAnswer> policy(const api::Caller& caller) override {
     api::PolicyAnswer answer;
-    run([&](Keeper& keeper) { answer = policy_answer(keeper.policy(), caller, keeper.book().usages()); });
+    TRY_VOID(run([&](Keeper& keeper) { answer = policy_answer(keeper.policy(), caller, keeper.book().usages()); }));
     return answer;
   }
   Result<api::Measures> measures() override { return published_.look().measures; }
   Result<void> reload() override {
     lease::Policy policy = TRY(load_policy(options_));
-    run([&](Keeper& keeper) { keeper.set_policy(std::move(policy)); });
-    return {};
+    return run([&](Keeper& keeper) { keeper.set_policy(std::move(policy)); });
   }
 
   std::vector<std::string> policy_warnings() override {
     lease::Policy policy;
-    run([&](Keeper& keeper) { policy = keeper.policy(); });
+    (void)run([&](Keeper& keeper) { policy = keeper.policy(); });
     return unknown_names(policy);
+  }
+
+  Result<void> grounded() override {
+    const bool ledger = ledger_file_.stands();
+    if (ledger && lock_.stands()) return {};
+    return fail(ErrorCode::unavailable,
+                fmt::format("{} was removed or replaced while the daemon had it: it grants nothing more, because what "
+                            "it stores would be lost; start it again",
+                            (ledger ? lock_file(options_) : ledger_file_.path()).string()));
   }
 
  private:
@@ -130,10 +149,11 @@ class Daemon final : public LeaseVerbs<DaemonNode> {
     wait_for(task);
     return call.take();
   }
-  void run(std::function<void(Keeper&)> work) {
+  Result<void> run(std::function<void(Keeper&)> work) {
     Task task;
     task.work = std::move(work);
     wait_for(task);
+    return std::move(task.done);
   }
   void wait_for(Task& task) {
     {
@@ -192,14 +212,17 @@ class Daemon final : public LeaseVerbs<DaemonNode> {
     }
     // Nobody waits for an answer that does not come.
     const std::scoped_lock lock(queue_mutex_);
-    for (Task* task : queue_) {
-      if (task->call != nullptr) task->call->error = Error{ErrorCode::unavailable, "the daemon is stopping", {}};
-      task->end();
-    }
+    for (Task* task : queue_) task->refuse(Error{ErrorCode::unavailable, "the daemon is stopping", {}});
     queue_.clear();
   }
 
   void serve_group(const std::vector<Task*>& tasks, bool tick) {
+    if (const auto grounded = this->grounded(); !grounded) {
+      for (Task* task : tasks) task->refuse(grounded.error());
+      if (!lost_ && options_.on_lost) options_.on_lost();
+      lost_ = true;
+      return;
+    }
     std::vector<LeaseCall*> calls;
     for (Task* task : tasks)
       if (task->call != nullptr) calls.push_back(task->call);
@@ -228,6 +251,8 @@ class Daemon final : public LeaseVerbs<DaemonNode> {
   driver::Driver reader_;
   std::mutex reader_mutex_;
   Ledger ledger_;
+  KeptFile ledger_file_;
+  bool lost_ = false;
   std::unique_ptr<Keeper> keeper_;
   Published published_;
   Wake wake_;

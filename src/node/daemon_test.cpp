@@ -1,5 +1,6 @@
 // A daemon on a node that changes beneath it.
 #include <atomic>
+#include <fstream>
 #include <thread>
 
 #include "node/epoch.h"
@@ -318,6 +319,31 @@ TEST(Daemon, ItsHoldOnTheNodeIsNoTrouble) {
     ASSERT_NE(lock, findings.end());
     EXPECT_EQ(lock->level, api::Finding::Level::ok);
     EXPECT_THAT(lock->found, testing::StartsWith("held by the daemon, pid " + std::to_string(::getpid())));
+  }
+}
+
+// What it stored in a file that has no name would be lost with it; and another could lock a lock that was made anew.
+TEST(Daemon, GrantsNothingMoreOnceItsLedgerOrLockIsGone) {
+  for (const auto file : {&ledger_file, &lock_file}) {
+    LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}]\n");
+    world.must_apply(world.exactly({{0, {}}}));
+    std::atomic<int> lost = 0;
+    world.options.on_lost = [&] { ++lost; };
+    auto daemon = world.open_daemon();
+    value(daemon->lease(world.ask("1g.5gb", "a")));
+    const auto gone = file(world.options);
+    std::filesystem::remove(gone);
+    for (int asked = 0; asked < 2; ++asked) {
+      const auto refused = daemon->lease(world.ask("1g.5gb", "b"));
+      ASSERT_FALSE(refused);
+      EXPECT_EQ(refused.error().code, ErrorCode::unavailable);
+      EXPECT_THAT(refused.error().message, testing::HasSubstr(gone.string() + " was removed or replaced"));
+      std::ofstream(gone).put('x');
+    }
+    EXPECT_EQ(value(daemon->leases({})).size(), 1U);
+    EXPECT_FALSE(daemon->policy(LeaseWorld::ask("").caller));
+    EXPECT_FALSE(daemon->grounded());
+    EXPECT_EQ(lost, 1);
   }
 }
 

@@ -79,9 +79,11 @@ std::string to_string(const LockHolder& holder) { return fmt::format("pid {} ({}
 
 Lock::~Lock() {
   if (fd_ < 0) return;
-  if (is_at(file_, fd_)) unlink(told_file(file_).c_str());
+  if (stands()) unlink(told_file(file_).c_str());
   close(fd_);
 }
+
+bool Lock::stands() const { return is_at(file_, fd_); }
 
 Result<Lock> take_lock(const std::filesystem::path& file, const std::string& command, bool no_wait,
                        std::chrono::milliseconds timeout, Progress& progress, const std::filesystem::path& socket) {

@@ -29,6 +29,8 @@ class Lock {
   Lock(Lock&& other) noexcept : fd_(std::exchange(other.fd_, -1)), file_(std::move(other.file_)) {}
   Lock& operator=(Lock&&) = delete;
   ~Lock();  // removes node.holder and lets the lock go
+  // The file is still the one that is locked: not removed, nor made anew, which another process could lock too.
+  bool stands() const;
 
  private:
   int fd_ = -1;

@@ -91,7 +91,9 @@ TEST_F(LockFile, ADeadHolderIsNone) {
   ASSERT_EQ(status, 0);
   ASSERT_TRUE(std::filesystem::exists(folder_.path() / "node.holder"));
   EXPECT_FALSE(lock_holder(file_));
-  if (getuid() == 0) EXPECT_TRUE(as_nobody([&] { return !lock_holder(file_); }));
+  if (getuid() == 0) {
+    EXPECT_TRUE(as_nobody([&] { return !lock_holder(file_); }));
+  }
   const auto held = take();
   ASSERT_TRUE(held);
   EXPECT_EQ(lock_holder(file_).value_or(LockHolder{}).pid, getpid());

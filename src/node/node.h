@@ -38,6 +38,8 @@ struct Options {
   std::string confinement_prefix;    // the control groups' parent, this node's alone: "partita"; "": no confinement
   // Emulated nodes: tells the emulated driver that a process uses a device (a UUID), as the kernel tells the real one.
   std::function<Result<void>(std::string_view device, pid_t pid)> register_process;
+  // Of a daemon, once: its lock or ledger was removed or replaced. It serves nothing any more.
+  std::function<void()> on_lost;
   // For crash tests only: called after each driver call that changes something and after each database write.
   std::function<void(std::string_view)> on_event;
 };
@@ -55,6 +57,8 @@ class DaemonNode : public api::Node {
   virtual Result<void> reload() = 0;
   // What is odd in the policy that holds, one line each: users and groups that this machine does not know.
   virtual std::vector<std::string> policy_warnings() = 0;
+  // That its lock or ledger is gone, and what that means; nothing as long as they are there.
+  virtual Result<void> grounded() = 0;
 };
 Result<std::unique_ptr<DaemonNode>> open_daemon(catalog::Catalog& catalog, const Clock& clock, Options options,
                                                 const std::filesystem::path& socket, Progress* progress = nullptr);

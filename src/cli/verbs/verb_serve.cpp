@@ -111,6 +111,7 @@ Result<int> run_serve(const Parsed& parsed) {
   sigprocmask(SIG_BLOCK, &signals, nullptr);  // before any thread is made
   const SystemClock clock;
   NotedWaiting waiting;
+  place.options.on_lost = [] { kill(getpid(), SIGTERM); };
   const auto name = place.options.name;
   const auto node = TRY(node::open_daemon(catalog, clock, std::move(place.options), options.socket, &waiting));
   warn_of_policy(*node);
@@ -119,6 +120,7 @@ Result<int> run_serve(const Parsed& parsed) {
   if (server->tcp_port() != 0) sentence += ", and with TLS on port " + std::to_string(server->tcp_port());
   TRY_VOID(print(sentence + '\n'));
   TRY_VOID(serve_until_stopped(*server, *node, signals));
+  TRY_VOID(node->grounded());
   return 0;
 }
 
