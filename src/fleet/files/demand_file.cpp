@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "base/csv.h"
@@ -169,6 +170,9 @@ class Reader {
     const auto* list = TRY(as_sequence(place, node));
     constexpr std::array<std::string_view, 3> required{"model", "rate_per_s", "limit_ms"};
     constexpr std::array<std::string_view, 1> optional{"name"};
+    if (const auto all = list->size() + out.demand.wants.size(); all > kMostWants)
+      return yaml_fail(place, node,
+                       fmt::format("expected at most {} lines of demand and services, found {}", kMostWants, all));
     for (std::size_t i = 0; i < list->size(); ++i) {
       const auto here = place.at(i);
       const auto& each = (*list)[i];
@@ -275,8 +279,11 @@ Result<std::vector<std::vector<ServiceChoice>>> add_services(const DemandFile& f
                                                              const std::vector<ServicePoint>& points,
                                                              const Fleet& fleet, Demand& into) {
   std::vector<std::vector<ServiceChoice>> out;
+  std::map<std::pair<std::string, double>, std::size_t> known;  // by what choices depend on
   for (const auto& service : file.services) {
-    auto list = TRY(choices(points, service, file.points ? file.points->rule : ServiceRule{}));
+    const auto [same, fresh] = known.try_emplace({service.model, service.limit_ms}, out.size());
+    auto list =
+        fresh ? TRY(choices(points, service, file.points ? file.points->rule : ServiceRule{})) : out[same->second];
     into.wants.push_back(TRY(want_of(service, list, fleet)));
     out.push_back(std::move(list));
   }

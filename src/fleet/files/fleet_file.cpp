@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "base/text.h"
 #include "base/yaml.h"
@@ -27,11 +29,22 @@ bool sound_price(double price) {
   return price >= 0.01 && price <= 1e6 && std::abs(steps - std::round(steps)) < 1e-4;
 }
 
+// What makes kinds alike; open ones come last.
+using KindKey = std::tuple<const catalog::Board*, std::vector<Occupant>, double, bool>;
+KindKey key_of(const Kind& kind, bool open) { return {kind.board.get(), kind.state, kind.price, open}; }
+
 class Reader {
  public:
   Reader(catalog::Catalog& catalog, FleetFile& into) : catalog_(catalog), into_(into) {
-    for (const auto& group : into.groups)
+    for (const auto& group : into.groups) {
+      groups_.emplace(group.name, !group.live.empty());
       for (const auto& gpu : group.live) uuids_.insert(gpu.uuid);
+    }
+    for (std::size_t k = 0; k < into.fleet.kinds.size(); ++k) {
+      const auto& kind = into.fleet.kinds[k];
+      kinds_.emplace(key_of(kind, !kind.count), k);
+      gpus_ += kind.count.value_or(0);
+    }
   }
 
   Result<void> described(const YamlPlace& root, const YamlNode& node) {
@@ -49,7 +62,7 @@ class Reader {
     if (const auto* name = node.find("node"); name != nullptr && name->kind == YamlNode::Kind::scalar)
       out.name = name->text;
     if (out.name.empty()) out.name = fmt::format("node-{}", into_.groups.size() + 1);
-    TRY_VOID(own_name(root, node, out.name));
+    TRY_VOID(own_name(root, node, out.name, true));
     out.nodes = 1;
     const auto place = root.at("gpus");
     const auto* list = TRY(as_sequence(place, *node.find("gpus")));
@@ -93,7 +106,7 @@ class Reader {
                        "open nodes have GPUs that are all alike: give the number of nodes, or split the group");
     out.name = node.find("name") != nullptr ? TRY(read_name(place.at("name"), *node.find("name")))
                                             : into_.fleet.kinds[static_cast<std::size_t>(out.kinds.front())].board->id;
-    TRY_VOID(own_name(place, node, out.name));
+    TRY_VOID(own_name(place, node, out.name, false));
     into_.groups.push_back(std::move(out));
     return {};
   }
@@ -124,8 +137,7 @@ class Reader {
     if (static_cast<std::int64_t>(out.kinds.size()) + count > kMostPerNode)
       return yaml_fail(place, node, fmt::format("expected at most {} GPUs on a node, found more", kMostPerNode));
     if (!out.open) {
-      std::int64_t all = count * out.nodes;
-      for (const auto& other : into_.fleet.kinds) all += other.count.value_or(0);
+      const std::int64_t all = (count * out.nodes) + gpus_;
       if (all > kMostGpus)
         return yaml_fail(place, node, fmt::format("expected at most {} GPUs in the fleet, found {}", kMostGpus, all));
     }
@@ -162,14 +174,13 @@ class Reader {
     return {};
   }
 
-  Result<void> own_name(const YamlPlace& place, const YamlNode& node, const std::string& name) const {
-    for (const auto& other : into_.groups)
-      if (other.name == name)
-        return yaml_fail(place, node,
-                         other.live.empty()
-                             ? "another group is called " + quote(name) + ": give each a name of its own"
-                             : "the node " + quote(name) + " is there already: give each node once, by its own name");
-    return {};
+  Result<void> own_name(const YamlPlace& place, const YamlNode& node, const std::string& name, bool live) {
+    const auto [other, fresh] = groups_.try_emplace(name, live);
+    if (fresh) return {};
+    return yaml_fail(place, node,
+                     other->second
+                         ? "the node " + quote(name) + " is there already: give each node once, by its own name"
+                         : "another group is called " + quote(name) + ": give each a name of its own");
   }
 
   // True where the status says nothing about it.
@@ -244,22 +255,24 @@ class Reader {
   // Kinds that are alike are one.
   int add_kind(const Kind& kind, std::optional<std::int64_t> count) {
     auto& kinds = into_.fleet.kinds;
-    const auto same = std::ranges::find_if(kinds, [&](const Kind& other) {
-      return other.board == kind.board && other.state == kind.state && other.price == kind.price &&
-             other.count.has_value() == count.has_value();
-    });
-    if (same != kinds.end()) {
-      if (count) same->count = same->count.value_or(0) + *count;
-      return static_cast<int>(same - kinds.begin());
+    const auto [same, fresh] = kinds_.try_emplace(key_of(kind, !count), kinds.size());
+    if (fresh) {
+      kinds.push_back(kind);
+      kinds.back().count = count;
+    } else if (count) {
+      auto& sum = kinds[same->second].count;
+      sum = sum.value_or(0) + *count;
     }
-    kinds.push_back(kind);
-    kinds.back().count = count;
-    return static_cast<int>(kinds.size()) - 1;
+    gpus_ += count.value_or(0);
+    return static_cast<int>(same->second);
   }
 
   catalog::Catalog& catalog_;
   FleetFile& into_;
-  std::set<std::string> uuids_;  // of live GPUs so far
+  std::set<std::string> uuids_;         // of live GPUs so far
+  std::map<std::string, bool> groups_;  // by name: is it a live node
+  std::map<KindKey, std::size_t> kinds_;
+  std::int64_t gpus_ = 0;  // that have a count
 };
 
 }  // namespace

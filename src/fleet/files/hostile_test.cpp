@@ -1,7 +1,9 @@
 // Files that contradict themselves, are too large, or are made to hurt: one clear error each, soon.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -142,6 +144,40 @@ TEST(Hostile, DemandsThatContradictThemselvesAreRefused) {
   EXPECT_THAT(with("demand: [{profile: 1g.10gb, count: 1}]\nbatch: {deadline_s: 5}"), HasSubstr("no jobs"));
   EXPECT_THAT(with("points: {rule: queueing}"), HasSubstr("found nothing"));
   EXPECT_THAT(with("services: [{model: m, rate_per_s: 1, limit_ms: 9}]\npoints: {quantile: 1}"), HasSubstr("quantile"));
+}
+
+// Fleets of many kinds and groups are read in a time that grows with their number only.
+TEST(Hostile, ManyKindsOfGpuAreReadSoon) {
+  std::string text = "version: v1\nfleet:\n";
+  constexpr int kKinds = 50'000;
+  for (int i = 0; i < kKinds; ++i)
+    text += fmt::format("  - {{name: n{}, board: a30-24gb, nodes: 2, gpus_per_node: 1, price: {:.4f}}}\n", i,
+                        1 + (i % (kKinds - 1)) / 10'000.0);
+  catalog::Catalog catalog = catalog::Catalog::open().value();
+  FleetFile file;
+  const auto begin = std::clock();
+  ASSERT_TRUE(read_fleet(text, "fleet.yaml", catalog, file));
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 5) << "seconds of processor";
+  EXPECT_EQ(file.groups.size(), kKinds);
+  ASSERT_EQ(file.fleet.kinds.size(), kKinds - 1);  // the first and the last are alike
+  EXPECT_EQ(file.fleet.kinds.front().count, 4);
+  EXPECT_EQ(file.groups.back().kinds, std::vector{0});
+  // A second file goes on where the first ended.
+  ASSERT_TRUE(read_fleet("version: v1\nfleet: [{name: x, board: a30-24gb, nodes: 1, gpus_per_node: 3}]", "more.yaml",
+                         catalog, file));
+  EXPECT_EQ(file.fleet.kinds.size(), kKinds - 1);
+  EXPECT_EQ(file.fleet.kinds.front().count, 7);
+  const auto twice =
+      read_fleet("version: v1\nfleet: [{name: n7, board: a30-24gb, nodes: 1}]", "twice.yaml", catalog, file);
+  ASSERT_FALSE(twice);
+  EXPECT_THAT(twice.error().message, HasSubstr("another group is called"));
+}
+
+TEST(Hostile, MoreServicesThanAPlanHasLinesAreRefusedAtOnce) {
+  std::string text = "version: v1\ndemand: [{profile: 1g.10gb, count: 1}]\nservices:\n";
+  for (int i = 0; i < 4096; ++i) text += fmt::format("  - {{name: s{}, model: m, rate_per_s: 1, limit_ms: 9}}\n", i);
+  EXPECT_EQ(demand_error(text),
+            "demand.yaml:3: services: expected at most 4096 lines of demand and services, found 4097");
 }
 
 // Which limit, and the nearest that could be met: the limit named is then accepted.

@@ -39,14 +39,21 @@ std::vector<T> on_room(const Room& room, const std::vector<T>& per_kind) {
   return out;
 }
 
+// What kinds of the fleet offer, for the kinds of the room that come from them, in the room's order.
+template <class T>
+std::vector<T> offers_on(const Room& room, std::vector<T> offers) {
+  std::ranges::stable_sort(offers, {}, &T::kind);
+  std::vector<T> out;
+  for (std::size_t k = 0; k < room.origin.size(); ++k)
+    for (T each : std::ranges::equal_range(offers, room.origin[k], {}, &T::kind)) {
+      each.kind = static_cast<int>(k);
+      out.push_back(each);
+    }
+  return out;
+}
+
 std::vector<Job> jobs_on(const Room& room, std::vector<Job> jobs) {
-  for (auto& job : jobs) {
-    std::vector<JobWay> ways;
-    for (std::size_t k = 0; k < room.origin.size(); ++k)
-      for (const auto& way : job.ways)
-        if (way.kind == room.origin[k]) ways.push_back({static_cast<int>(k), way.profile, way.seconds});
-    job.ways = std::move(ways);
-  }
+  for (auto& job : jobs) job.ways = offers_on(room, std::move(job.ways));
   return jobs;
 }
 
@@ -248,13 +255,7 @@ Result<BatchPlan> plan_batch(const Room& room, const BatchFile& file,
 Result<LeasePlan> plan_timed_leases(const Room& room, const std::vector<TimedLease>& leases,
                                     const std::vector<std::vector<ReconfigureTime>>& times) {
   LeasePlan out{room, leases, {}};
-  for (auto& lease : out.leases) {
-    std::vector<Server> servers;
-    for (std::size_t k = 0; k < out.room.origin.size(); ++k)
-      for (const auto& server : lease.servers)
-        if (server.kind == out.room.origin[k]) servers.push_back({static_cast<int>(k), server.profile, 1});
-    lease.servers = std::move(servers);
-  }
+  for (auto& lease : out.leases) lease.servers = offers_on(out.room, std::move(lease.servers));
   out.calendar = TRY(plan_leases(out.room.fleet, out.leases, on_room(out.room, times)));
   return out;
 }
