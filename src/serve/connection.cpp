@@ -23,8 +23,10 @@ using std::chrono::steady_clock;
 constexpr std::chrono::seconds kIdle{75};      // between requests
 constexpr std::chrono::seconds kArriving{30};  // a request, from its first byte on
 constexpr std::chrono::seconds kPatience{10};  // keys agreed on; an answer taken; a body of unknown length
-constexpr std::size_t kMuch = 64u << 10;       // unsent of a stream; or kept of a buffer that is empty
-constexpr std::size_t kMostBody = 1u << 20;    // that is waited for without a thread
+constexpr std::chrono::seconds kDropping{2};   // what comes after the last answer
+constexpr std::size_t kMostDropped = 16u << 20;
+constexpr std::size_t kMuch = 64u << 10;     // unsent of a stream; or kept of a buffer that is empty
+constexpr std::size_t kMostBody = 1u << 20;  // that is waited for without a thread
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
 
 std::optional<std::string_view> header_in(std::string_view head, std::string_view name) {
@@ -69,7 +71,7 @@ Connection::Connection(int socket, Peer peer, ssl_ctx_st* tls)
 
 Connection::~Connection() {
   if (ssl_) {
-    if (agreed_) ::SSL_shutdown(ssl_);
+    if (agreed_ && !dropped_) ::SSL_shutdown(ssl_);
     ::SSL_free(ssl_);
   }
   ::close(socket_);
@@ -134,7 +136,7 @@ ssize_t Connection::send_now(std::string_view bytes) {
 Connection::State Connection::advance() {
   if (const State state = agree(); state != State::ready) return state;
   if (const State state = send(); state != State::ready) return state;
-  return last_ ? State::ended : take_request();
+  return last_ ? drop_rest() : take_request();
 }
 
 Connection::State Connection::agree() {
@@ -193,6 +195,25 @@ Connection::State Connection::take_request() {
     return awaited_ != 0 ? State::ready : State::ended;  // a body that ends early is refused, as others are
   }
   return State::ready;
+}
+
+Connection::State Connection::drop_rest() {
+  if (!dropped_) {
+    dropped_ = 0;
+    due_ = steady_clock::now() + kDropping;
+    if (agreed_) ::SSL_shutdown(ssl_);
+    ::shutdown(socket_, SHUT_WR);
+  }
+  std::array<char, 16384> bytes;
+  for (std::size_t now = 0; now < kMostBody && *dropped_ < kMostDropped;) {
+    const ssize_t got = ::recv(socket_, bytes.data(), bytes.size(), 0);
+    wanted_ = POLLIN;
+    if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? State::waiting : State::ended;
+    if (got == 0) return State::ended;
+    now += static_cast<std::size_t>(got);
+    *dropped_ += static_cast<std::size_t>(got);
+  }
+  return *dropped_ < kMostDropped ? State::waiting : State::ended;
 }
 
 ssize_t Connection::receive(char* to, std::size_t size, Instant until) {

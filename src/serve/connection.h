@@ -55,7 +55,8 @@ class Connection {
   bool unsent() const { return out_begin_ < out_.size(); }
   // Bytes kept for this client.
   std::size_t held() const { return in_.size() + out_.size(); }
-  // No further request is taken, and once all is sent advance() says `ended`.
+  // No further request is taken. Once all is sent, advance() drops what still comes, for a moment, and then says
+  // `ended`: closed at once, a client that is still sending would see that and not its answer.
   void end_when_sent() { last_ = true; }
 
   // From here on at most so many bytes are read until the next call, within ten seconds. Reads beyond that fail.
@@ -77,6 +78,7 @@ class Connection {
   State agree();
   State send();
   State take_request();
+  State drop_rest();
   bool request_complete();
   ssize_t receive(char* to, std::size_t size, Instant until);
   ssize_t receive_now(char* to, std::size_t size);
@@ -86,6 +88,7 @@ class Connection {
   Peer peer_;
   ssl_st* ssl_ = nullptr;
   bool agreed_ = false, last_ = false, broken_ = false;
+  std::optional<std::size_t> dropped_;  // bytes, once nothing more is sent
   short wanted_ = 0;
   Instant due_;
   std::string in_;  // arrived, from in_begin_ on not read yet

@@ -108,6 +108,14 @@ std::optional<Request> odd_request(std::string_view arrived) {
   return out;
 }
 
+// A line that the library does not read: it calls the whole no HTTP.
+bool has_long_header(std::string_view arrived) {
+  const auto head = arrived.substr(0, arrived.find("\r\n\r\n"));
+  if (head.size() < CPPHTTPLIB_HEADER_MAX_LENGTH) return false;
+  return std::ranges::any_of(split(head, '\n'),
+                             [](const std::string& line) { return line.size() >= CPPHTTPLIB_HEADER_MAX_LENGTH; });
+}
+
 Error too_large(std::size_t most) {
   return {ErrorCode::invalid, "the body is longer than " + std::to_string(most) + " bytes, the most that is taken", {}};
 }
@@ -152,6 +160,7 @@ class Engine::Impl final : private httplib::Server {
     end_after_ = false;
     answered_ = false;
     odd_ = odd_request(connection.arrived());
+    long_header_ = has_long_header(connection.arrived());
     bool closed = false;
     connection.allow(Connection::kMostHeadBytes);
     const bool done = process_request(wire, stop_.stop_requested(), closed,
@@ -239,6 +248,8 @@ class Engine::Impl final : private httplib::Server {
           response);
       return;
     }
+    if (long_header_ && response.status == 400)
+      return put(problem({ErrorCode::invalid, "a header is longer than 8192 bytes", {}}, 431), response);
     put(problem(library_error(response.status), response.status), response);
   }
 
@@ -248,7 +259,7 @@ class Engine::Impl final : private httplib::Server {
   Request head_;
   std::optional<Request> odd_;
   Announced announced_;
-  bool end_after_ = false, answered_ = false;
+  bool end_after_ = false, answered_ = false, long_header_ = false;
 };
 
 Engine::Engine(Application& application, std::stop_token stop)

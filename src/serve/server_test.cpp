@@ -104,6 +104,8 @@ TEST(Server, survives_hostile_bytes) {
   for (int i = 0; i < 80; ++i) chunked += "400\r\n" + std::string(1024, ' ') + "\r\n";
   EXPECT_THAT(raw(chunked), is(413));
   EXPECT_THAT(raw("GET /v1/health HTTP/1.1\r\nX: " + std::string(20'000, 'a')), is(431));
+  EXPECT_THAT(raw("GET /v1/health HTTP/1.1\r\nX: " + std::string(9000, 'a') + "\r\n\r\n"),
+              AllOf(is(431), HasSubstr("a header is longer than 8192 bytes")));
   EXPECT_THAT(raw("GET /" + std::string(9000, 'a') + " HTTP/1.1\r\n\r\n"), is(414));
   EXPECT_THAT(raw("GET /" + std::string(20'000, 'a') + " HTTP/1.1\r\n\r\n"), AllOf(is(414), HasSubstr("8192")));
   EXPECT_THAT(raw(std::string(20'000, 'a')), is(414));

@@ -124,6 +124,19 @@ TEST(SlowClients, an_answer_refused_before_its_body_comes_whole) {
   EXPECT_TRUE(client.ended());
 }
 
+// Most send it whole before they look.
+TEST(SlowClients, who_sends_a_body_that_is_refused_reads_why) {
+  const RunningServer running;
+  RawClient client(running.options.socket);
+  client.send("POST /v1/leases HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 5000000\r\n\r\n");
+  int sent = 0;
+  for (; sent < 50 && client.send(std::string(100'000, ' ')); ++sent)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(sent, 50);
+  EXPECT_THAT(client.answer(), is(413));
+  EXPECT_TRUE(client.ended());
+}
+
 TEST(SlowClients, who_waits_to_be_told_to_send_the_body_is_told) {
   const RunningServer running;
   RawClient client(running.options.socket);

@@ -156,7 +156,10 @@ class RawClient {
   RawClient(const RawClient&) = delete;
   RawClient& operator=(const RawClient&) = delete;
 
-  void send(const std::string& text) { (void)!::send(socket_, text.data(), text.size(), MSG_NOSIGNAL); }
+  // Whether all of it was taken.
+  bool send(const std::string& text) {
+    return ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL) == std::ssize(text);
+  }
   // What arrives until it contains `end`, the connection ends, or five seconds pass.
   std::string receive(const std::string& end) {
     while (received_.find(end) == std::string::npos && more()) {
