@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/draw/bar.h"
 #include "cli/draw/draw.h"
+#include "cli/draw/explain_words.h"
 #include "cli/draw/table.h"
 
 namespace partita::cli {
@@ -111,7 +112,8 @@ std::string draw_group(const Look& look, const FleetAnswer& answer, const Group&
     out += "  destroys " + join(names, ", ");
   }
   const int wide = unit_width(look, board.placement_units, kIndent);
-  const std::size_t lines = answer.choices.empty() ? 1 : 2;
+  const bool pinned = std::ranges::any_of(group.instances, [](const auto& i) { return i.is == Instance::Is::pinned; });
+  const std::size_t lines = answer.choices.empty() && !pinned ? 1 : 2;
   return out + '\n' + draw_bar(look, board.placement_units, cells_of(answer, group, wide), kIndent, lines);
 }
 
@@ -140,10 +142,15 @@ std::string draw_demand(const Look& look, const FleetAnswer& answer) {
     const auto& want = answer.demand.wants[w];
     double sum = 0;
     std::vector<std::string> by;
-    for (const auto& each : served(answer, w)) {
+    const auto servers = served(answer, w);
+    const auto name_of = [&](const Served& each) {
+      return kind_of(answer, each.kind).board->profiles[static_cast<std::size_t>(each.profile)].name;
+    };
+    for (const auto& each : servers) {
       sum += each.amount;
-      const auto& board = *kind_of(answer, each.kind).board;
-      auto text = fmt::format("{} {}", each.instances, board.profiles[static_cast<std::size_t>(each.profile)].name);
+      auto text = fmt::format("{} {}", each.instances, name_of(each));
+      if (std::ranges::count(servers, name_of(each), name_of) > 1)  // boards that have the same name for it
+        text += " on " + kind_of(answer, each.kind).board->id;
       if (const auto* choice = choice_behind(answer, w, each))
         text += fmt::format(" (batch {}, {})", choice->batch,
                             choice->processes == 1 ? "1 process" : fmt::format("{} processes", choice->processes));
@@ -202,8 +209,8 @@ std::string draw_in_all(const FleetAnswer& answer) {
   const char* more = answer.steady ? " more" : "";
   if (answer.leases) parts.push_back(fmt::format("{}{} for leases", gpus.leases, more));
   if (answer.batch) parts.push_back(fmt::format("{}{} for jobs", gpus.jobs, more));
-  return fmt::format("\nin all {} in use: {}\n", count_of(static_cast<std::size_t>(gpus.sum()), "GPU"),
-                     join(parts, ", "));
+  return fmt::format("\nin all {} in use{}: {}\n", count_of(static_cast<std::size_t>(gpus.sum()), "GPU"),
+                     has_prices(answer) ? ", " + cost_word(answer, gpus.cost) : "", join(parts, ", "));
 }
 
 std::string draw_services(const FleetAnswer& answer) {

@@ -59,6 +59,7 @@ std::string timed_gpu_title(const FleetAnswer& answer, std::size_t number);
 // GPUs in use by all parts of the plan.
 struct GpusInAll {
   std::int64_t steady = 0, leases = 0, jobs = 0;  // of leases and jobs those that are not in use otherwise
+  double cost = 0;                                // of all of them
   std::int64_t sum() const { return steady + leases + jobs; }
 };
 GpusInAll gpus_in_all(const FleetAnswer& answer);

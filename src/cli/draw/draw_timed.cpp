@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/draw/draw_fleet.h"
 #include "cli/draw/table.h"
+#include "fleet/schedule/moment.h"
 
 namespace partita::cli {
 namespace {
@@ -78,7 +79,9 @@ class Canvas {
   std::vector<std::vector<std::string>> rows_;
 };
 
-std::string axis(double end) { return fmt::format("    0 s to {:.6g} s, one row per placement unit\n", end); }
+std::string axis(double end) {
+  return fmt::format("    0 s to {}, one row per placement unit\n", fleet::seconds_word(end));
+}
 
 std::string title(const Look& look, std::string_view what, const fleet::Room& room, int kind, const std::string& gpu) {
   return paint(look, Tone::strong,
@@ -150,12 +153,18 @@ std::string timed_gpu_title(const FleetAnswer& answer, std::size_t number) {
 
 GpusInAll gpus_in_all(const FleetAnswer& answer) {
   GpusInAll out;
-  if (answer.steady) out.steady = fleet::totals(answer.fleet.fleet, answer.plan).gpus_used;
+  if (answer.steady) {
+    const auto sums = fleet::totals(answer.fleet.fleet, answer.plan);
+    out.steady = sums.gpus_used;
+    out.cost = sums.cost;
+  }
   // Pinned beside the steady plan is what serves it, or was pinned before.
   const auto fresh = [&](const auto& gpus, const fleet::Room& room) {
     return std::ranges::count_if(gpus, [&](const auto& gpu) {
-      const auto& state = room.fleet.kinds[static_cast<std::size_t>(gpu.kind)].state;
-      return !answer.steady || std::ranges::none_of(state, &fleet::Occupant::pinned);
+      const auto& kind = room.fleet.kinds[static_cast<std::size_t>(gpu.kind)];
+      const bool counts = !answer.steady || std::ranges::none_of(kind.state, &fleet::Occupant::pinned);
+      if (counts) out.cost += kind.price;
+      return counts;
     });
   };
   if (answer.leases) out.leases = fresh(answer.leases->calendar.gpus, answer.leases->room);
@@ -215,8 +224,9 @@ std::string draw_leases(const Look& look, const FleetAnswer& answer) {
     out += title(look, "leases", plan.room, gpu.kind, timed_gpu_title(answer, g)) + canvas.draw();
   }
   out += more(calendar.gpus.size()) + axis(end) + '\n';
-  out += fmt::format("leases never wait on {}: at most {} at once, most needed at {:g} s; ",
-                     count_of(calendar.gpus.size(), "GPU"), calendar.most_at_once, calendar.peak_s);
+  out +=
+      fmt::format("leases never wait on {}: at most {} at once, most needed at {}; ",
+                  count_of(calendar.gpus.size(), "GPU"), calendar.most_at_once, fleet::seconds_word(calendar.peak_s));
   out +=
       calendar.optimal() ? "proven least\n" : fmt::format("cost {:g}, at least {:g}\n", calendar.cost, calendar.bound);
   out += fmt::format("instances are cut within {:.2f} s of their lease's begin\n", calendar.longest_cut_s);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "fleet/schedule/moment.h"
 
 namespace partita::cli {
 namespace {
@@ -199,8 +200,8 @@ Explained explained_leases(const FleetAnswer& answer) {
   Explained out;
   if (!answer.leases || answer.lease_margins.empty()) return out;
   const auto& plan = *answer.leases;
-  out.lines.push_back(fmt::format("the leases need most room at {:g} s: {} beside what is pinned or serves",
-                                  plan.calendar.peak_s, cost_word(answer, plan.calendar.cost)));
+  out.lines.push_back(fmt::format("the leases need most room at {}: {} beside what is pinned or serves",
+                                  fleet::seconds_word(plan.calendar.peak_s), cost_word(answer, plan.calendar.cost)));
   report::Table table{"The plan without a lease",
                       {"without", "runs at that moment", "the others need"},
                       {Kind::input, Kind::planned, Kind::planned},

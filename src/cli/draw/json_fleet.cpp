@@ -211,6 +211,7 @@ std::string to_json(const FleetAnswer& answer) {
            {"compute_slices", sums.compute_slices},
            {"cost", sums.cost},
            {"gpus_in_all", gpus_in_all(answer).sum()},
+           {"cost_in_all", gpus_in_all(answer).cost},
            {"groups", Json::array()},
            {"demand", Json::array()},
            {"nodes", Json::array()}};

@@ -21,8 +21,8 @@ std::string server_name(const FleetAnswer& answer, const Served& by) {
 // "99 % within 6434 ms".
 std::string promise(const FleetAnswer& answer, const fleet::Service& service) {
   if (answer.rule && answer.rule->kind == fleet::ServiceRule::Kind::queueing)
-    return fmt::format("{:g} % of requests within {:g} ms", 100 * answer.rule->quantile, service.limit_ms);
-  return fmt::format("a batch within 0.45 × {:g} ms, without queueing", service.limit_ms);
+    return fmt::format("{:g} % of requests within {:.12g} ms", 100 * answer.rule->quantile, service.limit_ms);
+  return fmt::format("a batch within 0.45 × {:.12g} ms, without queueing", service.limit_ms);
 }
 
 report::Table confirmed_table(const FleetAnswer& answer) {
@@ -34,7 +34,7 @@ report::Table confirmed_table(const FleetAnswer& answer) {
       {}};
   for (std::size_t s = 0; s < answer.services.size(); ++s) {
     const auto& service = answer.services[s];
-    std::vector<std::string> row{service.name, fmt::format("{:g}", service.limit_ms), promise(answer, service)};
+    std::vector<std::string> row{service.name, fmt::format("{:.12g}", service.limit_ms), promise(answer, service)};
     if (s < answer.confirmed.size()) {
       const auto& each = answer.confirmed[s];
       row.insert(row.end(), {fmt::format("{} of {}", each.met, each.runs), fmt::format("{:.2f}", 100 * each.late_share),
@@ -59,7 +59,7 @@ report::Table instances_table(const FleetAnswer& answer) {
     for (const auto& by : served(answer, counted + s)) {
       const auto* choice = choice_behind(answer, counted + s, by);
       if (choice == nullptr) continue;
-      out.rows.push_back({answer.services[s].name, fmt::format("{:g}", answer.services[s].rate_per_s),
+      out.rows.push_back({answer.services[s].name, fmt::format("{:.12g}", answer.services[s].rate_per_s),
                           server_name(answer, by), std::to_string(choice->batch), std::to_string(choice->processes),
                           fmt::format("{:.4g}", choice->latency_ms), fmt::format("{:.4g}", choice->rate_per_s)});
     }

@@ -112,7 +112,8 @@ std::string in_all(const FleetAnswer& answer) {
   if (answer.steady) parts.push_back(fmt::format("{} for what has no times", gpus.steady));
   if (answer.leases) parts.push_back(fmt::format("{}{} for leases", gpus.leases, more));
   if (answer.batch) parts.push_back(fmt::format("{}{} for jobs", gpus.jobs, more));
-  return fmt::format("{} in all: {}.", counted(gpus.sum(), "GPU"), join(parts, ", "));
+  return fmt::format("{} in all{}: {}.", counted(gpus.sum(), "GPU"),
+                     has_prices(answer) ? ", " + cost_word(answer, gpus.cost) : "", join(parts, ", "));
 }
 
 std::vector<std::string> answers(const FleetAnswer& answer) {

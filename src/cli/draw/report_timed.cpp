@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/draw/explain_words.h"
 #include "cli/draw/report_parts.h"
+#include "fleet/schedule/moment.h"
 
 namespace partita::cli {
 namespace {
@@ -195,8 +196,8 @@ report::Section leases_section(const FleetAnswer& answer, const fleet::LeasePlan
   }
   report::Section out{"Leases", {}, {}};
   out.paragraphs.push_back(
-      fmt::format("Most room is needed at {:g} s. Instances are cut within {:.2f} s of the begin of their lease.",
-                  plan.calendar.peak_s, plan.calendar.longest_cut_s));
+      fmt::format("Most room is needed at {}. Instances are cut within {:.2f} s of the begin of their lease.",
+                  fleet::seconds_word(plan.calendar.peak_s), plan.calendar.longest_cut_s));
   out.parts.emplace_back(std::move(drawing));
   return out;
 }

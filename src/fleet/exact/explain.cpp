@@ -74,6 +74,8 @@ Result<GpuMargin> margin_of(const Fleet& fleet, const Demand& demand, const Plan
     auto smaller = fleet;
     smaller.kinds[least].count = now - 1;
     out.less = TRY(otherwise(smaller, demand, options));
+  } else {  // of an open kind that the plan leaves alone
+    out.less = levels_of(plan, options.levels);
   }
   if (open) return out;
   auto [larger, wanted] = std::pair(fleet, demand);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -92,6 +93,21 @@ TEST(ExplainCounts, AFullFleetIsExplainedToo) {
 }
 
 // Asked again and again, the clock strikes at each of them: what is told is what all the time would have told.
+// A board that the plan leaves alone is not missed.
+TEST(ExplainCounts, OpenBoardsThatAreNotUsedChangeNothing) {
+  const Fleet fleet{{{"a100", test::board("a100-sxm4-80gb"), {}, std::nullopt, 1},
+                     {"dear", test::board("h100-sxm5-80gb"), {}, std::nullopt, 5}}};
+  const auto demand = services(fleet, 5, 2, 1);
+  const auto plan = solve(fleet, demand).value();
+  ASSERT_EQ(std::ranges::count(plan.groups, 1, &Group::kind), 0);
+  const auto told = explain(fleet, demand, plan, {}).value();
+  ASSERT_EQ(told.gpus.size(), 2U);
+  ASSERT_TRUE(told.gpus[1].less);
+  EXPECT_EQ(told.gpus[1].less->front().value, plan.levels.front().value);
+  ASSERT_TRUE(told.gpus[0].less);
+  EXPECT_GT(told.gpus[0].less->front().value, plan.levels.front().value);
+}
+
 TEST(ExplainStopped, TellsLessButNothingElse) {
   const Fleet fleet{
       {{"a100", test::board("a100-sxm4-80gb"), {}, std::nullopt, 1}, {"a30", test::board("a30-24gb"), {}, 3, 0.5}}};

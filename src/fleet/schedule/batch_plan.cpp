@@ -62,7 +62,7 @@ Error too_late(double end, double bound, double deadline, bool stopped) {
       stopped ? "give more time, add GPUs, or a later deadline" : "add GPUs, or a later deadline";
   return {
       ErrorCode::no_space,
-      fmt::format("the jobs end at {:.1f} s at the earliest that was found{}, after their deadline of {:g} s", end,
+      fmt::format("the jobs end at {:.1f} s at the earliest that was found{}, after their deadline of {:.12g} s", end,
                   stopped ? " within the time limit" : "", deadline),
       {bound > deadline ? fmt::format("no schedule on these GPUs ends before {:.1f} s: {}", bound, help)
                         : fmt::format("none is known to end in time, and none is known to be impossible: no schedule "
@@ -175,12 +175,12 @@ class BatchPlanner {
     const auto over = [&] { return options_.stop && options_.stop(); };
     while (high <= kMostAdded && !over() && bound_with(high) > deadline_s_) low = high, high *= 2;
     if (high > kMostAdded) {
-      return std::unexpected(
-          Error{ErrorCode::no_space,
-                fmt::format("the jobs need more than the {} GPUs that an open fleet gets for them at most", kMostAdded),
-                {fmt::format("on so many no schedule ends before {:.1f} s, after the deadline of {:g} s: give a later "
-                             "deadline, or a number of nodes",
-                             bound_with(kMostAdded), deadline_s_)}});
+      return std::unexpected(Error{
+          ErrorCode::no_space,
+          fmt::format("the jobs need more than the {} GPUs that an open fleet gets for them at most", kMostAdded),
+          {fmt::format("on so many no schedule ends before {:.1f} s, after the deadline of {:.12g} s: give a later "
+                       "deadline, or a number of nodes",
+                       bound_with(kMostAdded), deadline_s_)}});
     }
     const auto& kinds = probes.room.fleet.kinds;
     const bool others = std::ranges::any_of(kinds, [](const auto& kind) { return kind.count.value_or(0) > 0; });

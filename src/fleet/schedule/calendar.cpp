@@ -8,6 +8,7 @@
 
 #include "fleet/exact/solve.h"
 #include "fleet/schedule/exclusive.h"
+#include "fleet/schedule/moment.h"
 
 namespace partita::fleet {
 
@@ -248,11 +249,10 @@ Result<std::vector<Gpu>> packed(const Fleet& fleet, const std::vector<TimedLease
   }
   if (!best) {
     const auto& lease = leases[at(refused)];
-    return fail(
-        ErrorCode::no_space,
-        fmt::format("the leases do not fit without waiting: no place was found for {} at {:g} s; add GPUs, or let "
-                    "it begin later",
-                    lease.name, lease.from_s));
+    return fail(ErrorCode::no_space,
+                fmt::format("the leases do not fit without waiting: no place was found for {} at {}; add GPUs, or let "
+                            "it begin later",
+                            lease.name, seconds_word(lease.from_s)));
   }
   return std::move(*best).gpus();
 }
@@ -277,7 +277,7 @@ Result<Calendar> plan_leases(const Fleet& fleet, const std::vector<TimedLease>& 
     cost_alone.levels = 1;
     auto least = solve(fleet, demand, cost_alone);
     if (!least) {
-      least.error().message = fmt::format("at {:g} s: {}", when, least.error().message);
+      least.error().message = fmt::format("at {}: {}", seconds_word(when), least.error().message);
       return std::unexpected(std::move(least.error()));
     }
     const double bound = least->levels.front().bound - pinned;

@@ -31,10 +31,11 @@ Result<void> check_deadline(const Room& room, const BatchFile& file,
       least = std::min(least, std::max(job.release_s, create) + way.seconds);
     }
     if (least > *file.deadline_s + 1e-6)
-      return std::unexpected(Error{ErrorCode::no_space,
-                                   fmt::format("job {} ends at {:.1f} s at the earliest, after the deadline of {:g} s",
-                                               job.name, least, *file.deadline_s),
-                                   {"no GPU more helps: give a later deadline, an earlier release, or a faster size"}});
+      return std::unexpected(
+          Error{ErrorCode::no_space,
+                fmt::format("job {} ends at {:.1f} s at the earliest, after the deadline of {:.12g} s", job.name, least,
+                            *file.deadline_s),
+                {"no GPU more helps: give a later deadline, an earlier release, or a faster size"}});
   }
   return {};
 }

@@ -57,9 +57,9 @@ Error too_tight(const std::vector<const ServicePoint*>& points, const Service& s
   const double needs = limit_met(*nearest, rule);
   return {
       ErrorCode::impossible,
-      fmt::format("service {}: nothing meets its latency limit of {:g} ms; the nearest takes {:g} ms per batch ({})",
+      fmt::format("service {}: nothing meets its latency limit of {:.12g} ms; the nearest takes {:g} ms per batch ({})",
                   service.name, service.limit_ms, nearest->latency_ms, size_name(*nearest)),
-      {fmt::format("a limit of {:g} ms could be met", needs)}};
+      {fmt::format("a limit of {:.12g} ms could be met", needs)}};
 }
 
 }  // namespace
