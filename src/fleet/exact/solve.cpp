@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "fleet/exact/check.h"
@@ -11,6 +12,7 @@
 #include "fleet/exact/expand.h"
 #include "fleet/exact/program.h"
 #include "fleet/exact/shortage.h"
+#include "fleet/exact/validate.h"
 #include "fleet/solver/minimise.h"
 
 namespace partita::fleet {
@@ -44,12 +46,15 @@ double sum_of(const Program::Level& level, const std::vector<double>& values) {
   return out;
 }
 
-// GPUs of a bin that take an option are spread over the bin's kinds.
+// GPUs of a bin that take an option are spread over the bin's kinds; of open kinds the first has them all.
 std::vector<Chosen> chosen_of(const Fleet& fleet, const Program& program, const std::vector<double>& values) {
+  const auto room_of = [&](int kind) {
+    return fleet.kinds[at(kind)].count.value_or(std::numeric_limits<std::int64_t>::max());
+  };
   std::vector<Chosen> out;
   for (const auto& bin : program.bins) {
     std::size_t k = 0;
-    std::int64_t room = fleet.kinds[at(bin.kinds[k])].count.value_or(kMostGpus);
+    std::int64_t room = room_of(bin.kinds[k]);
     for (std::size_t o = 0; o < bin.columns.size(); ++o) {
       auto left = static_cast<std::int64_t>(std::llround(values[at(bin.columns[o])]));
       while (left > 0 && k < bin.kinds.size()) {
@@ -57,7 +62,7 @@ std::vector<Chosen> chosen_of(const Fleet& fleet, const Program& program, const 
         if (n > 0) out.push_back({bin.kinds[k], &program.options[at(bin.kinds[k])][o], n});
         left -= n;
         room -= n;
-        if (room == 0 && ++k < bin.kinds.size()) room = fleet.kinds[at(bin.kinds[k])].count.value_or(kMostGpus);
+        if (room == 0 && ++k < bin.kinds.size()) room = room_of(bin.kinds[k]);
       }
     }
   }
@@ -113,6 +118,7 @@ Result<Plan> by_program(const Fleet& fleet, const Demand& demand, const SolveOpt
     level.value = value_of(sums, level.name);
     level.bound = std::min(level.bound, level.value);
   }
+  TRY_VOID(validate(fleet, demand, plan));  // a plan that is wrong is worse than none
   return plan;
 }
 

@@ -202,6 +202,50 @@ Demand wanted(const std::vector<std::pair<std::string, int>>& counts) {
   return out;
 }
 
+// The same the other way round.
+std::pair<Fleet, Demand> reversed(const Fleet& fleet, const Demand& demand) {
+  Fleet back{{fleet.kinds.rbegin(), fleet.kinds.rend()}};
+  Demand out{{demand.wants.rbegin(), demand.wants.rend()}, demand.goal};
+  for (auto& want : out.wants)
+    for (auto& server : want.servers) server.kind = static_cast<int>(fleet.kinds.size()) - 1 - server.kind;
+  return {std::move(back), std::move(out)};
+}
+
+// Open kinds beside others, where a goal may not count their GPUs: each plan holds all of the demand, and is as good
+// when fleet and demand are given in another order.
+TEST(Solve, ServesAllOnOpenKindsWhateverTheGoalAndOrder) {
+  test::PythonRandom random(5);
+  const auto h100 = test::board("h100-sxm5-80gb"), a100 = test::board("a100-sxm4-80gb");
+  const auto plain = test::plain_profiles(*h100);
+  for (int round = 0; round < 60; ++round) {
+    const int busy = plain[0];  // of one slice
+    Fleet fleet{{{"held", h100, {{{busy, 1}, false}, {{busy, 6}, true}}, 1 + static_cast<int>(random.below(2)), 1},
+                 {"empty", h100, {}, 1, 1},
+                 {"open", h100, {}, std::nullopt, 2.25},
+                 {"a100", a100, {}, random.below(2) == 0 ? std::optional<std::int64_t>(2) : std::nullopt, 0.5}}};
+    Demand demand;
+    for (const auto goal : {Goal::cost, Goal::touched, Goal::disturbance}) {
+      demand.goal = goal;
+      demand.wants.clear();
+      for (int w = 0; w < 3; ++w) {
+        const int p = plain[random.below(plain.size())];
+        Want want{"w" + std::to_string(w), 1 + static_cast<double>(random.below(6)), {}};
+        for (int k = 0; k < 3; ++k) want.servers.push_back({k, p, 1});
+        demand.wants.push_back(std::move(want));
+      }
+      const auto plan = solve(fleet, demand);
+      ASSERT_TRUE(plan) << round << plan.error().message;
+      const auto right = validate(fleet, demand, *plan);
+      EXPECT_TRUE(right) << round << right.error().message;
+      const auto [fleet_back, demand_back] = reversed(fleet, demand);
+      const auto back = solve(fleet_back, demand_back);
+      ASSERT_TRUE(back) << round << back.error().message;
+      for (std::size_t l = 0; l < plan->levels.size(); ++l)
+        EXPECT_NEAR(plan->levels[l].value, back->levels[l].value, 1e-6) << round << plan->levels[l].name;
+    }
+  }
+}
+
 TEST(Solve, SaysWhatDoesNotFit) {
   const auto demand = wanted({{"7g.80gb", 3}, {"1g.10gb", 2}});
   const auto plan = solve(a100s(3), demand);
