@@ -1,12 +1,18 @@
 // A daemon on a node that changes beneath it.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <fstream>
 #include <thread>
 
+#include "deliver/confine.h"
 #include "node/epoch.h"
 #include "node/lease_test_support.h"
 #include "node/ledger.h"
 #include "node/paths.h"
+#include "node/process_id.h"
 
 namespace partita::node {
 namespace {
@@ -344,6 +350,30 @@ TEST(Daemon, GrantsNothingMoreOnceItsLedgerOrLockIsGone) {
     EXPECT_FALSE(daemon->policy(LeaseWorld::ask("").caller));
     EXPECT_FALSE(daemon->grounded());
     EXPECT_EQ(lost, 1);
+  }
+}
+
+// Both by a daemon that sees it happen and by one that begins after it.
+TEST(Daemon, WhatRunsOnALostGpuEndsWithItsLease) {
+  if (::geteuid() != 0) GTEST_SKIP() << "control groups need root";
+  for (const bool running : {true, false}) {
+    LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}]\n");
+    world.options.confinement_prefix = "partita-test-" + std::to_string(::getpid());
+    world.must_apply(world.exactly({{0, {}}}));
+    emulator::Child user;  // before the node's lock is open, which it would have, too
+    auto daemon = world.open_daemon();
+    value(daemon->lease(world.ask("1g.5gb", "a")));
+    value(daemon->attach(world.change("a"), process_facts(user.pid()).value().id));
+    auto confinement = value(deliver::Confinement::open(world.options.confinement_prefix));
+    ASSERT_THAT(confinement.leases(), SizeIs(1));
+    const std::jthread reaper([&] { ::waitpid(user.pid(), nullptr, 0); });
+    if (!running) daemon.reset();
+    value(emulator::set_condition(world.emulated.name, "0", emulator::Condition::lost));
+    if (!running) daemon = world.open_daemon();
+    (void)daemon->lease(world.ask("1g.5gb", "b"));  // it looks at the node
+    EXPECT_THAT(value(daemon->leases({})), IsEmpty()) << "running " << running;
+    EXPECT_THAT(confinement.leases(), IsEmpty()) << "running " << running;
+    ::kill(user.pid(), SIGKILL);
   }
 }
 

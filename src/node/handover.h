@@ -57,6 +57,9 @@ class Handover {
   Result<std::vector<pid_t>> processes(std::string_view lease);
   Result<void> signal(std::string_view lease, int signal);
   Result<void> dissolve(std::string_view lease);
+  // Ends at once what is in it, and the group, of a lease that has nothing any more. What takes longer than a moment to
+  // die keeps the group.
+  void clear_group(std::string_view lease);
   // Of leases of earlier processes, too.
   std::vector<std::string> groups();
   // How processes are confined here, or why they are not.

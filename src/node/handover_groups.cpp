@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include "base/text.h"
 
@@ -107,6 +109,17 @@ Result<void> Handover::dissolve(std::string_view lease) {
   groups_.erase(groups_.find(lease));
   happened("dissolve");
   return {};
+}
+
+void Handover::clear_group(std::string_view lease) {
+  constexpr int kTries = 100;
+  constexpr std::chrono::milliseconds kBetween{2};
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    const auto dissolved = dissolve(lease);
+    if (dissolved || dissolved.error().code != ErrorCode::busy) return;
+    if (!signal(lease, SIGKILL)) return;
+    std::this_thread::sleep_for(kBetween);
+  }
 }
 
 Result<void> Handover::register_processes(LeaseRecord& record, std::optional<pid_t> also) {

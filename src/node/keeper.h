@@ -182,6 +182,7 @@ class Keeper {
 
   // keeper_end.cpp
   void settle(bool tick);
+  void clear_groups();
   bool settle_expiry(LeaseRecord& record, bool tick);
   void begin_end(LeaseRecord& record, std::string cause, std::chrono::milliseconds grace);
   bool finish_end(LeaseRecord& record);

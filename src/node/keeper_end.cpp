@@ -21,6 +21,7 @@ constexpr auto kGrace = std::chrono::seconds(10);  // from SIGTERM to SIGKILL wh
 }  // namespace
 
 void Keeper::settle(bool tick) {
+  if (tick) clear_groups();
   std::vector<std::int64_t> ids;  // a lease that ends leaves the book
   for (const auto& [id, record] : book_.live()) {
     const bool due = record.lease.expires && now_ >= *record.lease.expires - policy_.warning;
@@ -45,6 +46,15 @@ void Keeper::settle(bool tick) {
     if (tick && record.lease.state == State::active)
       if (auto done = handover_.register_processes(record); !done)
         event("lease.active", record.lease.name, done.error().message);
+  }
+}
+
+// Of leases that have nothing: what was in them took its time to die.
+void Keeper::clear_groups() {
+  for (const std::string& name : handover_.groups()) {
+    const LeaseRecord* const record = book_.find(std::string_view(name));
+    const bool has = record != nullptr && holds_partition(record->lease.state) && record->lease.state != State::cutting;
+    if (!has) handover_.clear_group(name);
   }
 }
 
@@ -145,7 +155,7 @@ LeaseRecord Keeper::leave_bundle(LeaseRecord& record) {
 // It has nothing any more.
 void Keeper::end(LeaseRecord& record, std::string cause) {
   (void)handover_.take(record);
-  (void)handover_.dissolve(record.lease.name);
+  handover_.clear_group(record.lease.name);
   if (record.place) {
     unpin(record);
     room_changed_ = true;

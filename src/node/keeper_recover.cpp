@@ -285,13 +285,7 @@ Result<void> Keeper::remove_leftovers() {
   for (const std::string& name : TRY(handover_.remove_files_but(live)))
     if (book_.find(std::string_view(name)) == nullptr)
       event("recovered", name, "a CDI file without a lease was removed");
-  for (const auto& [id, record] : book_.live())
-    if (record.lease.state == State::releasing) live.insert(record.lease.name);
-  for (const std::string& name : handover_.groups()) {
-    if (live.contains(name)) continue;
-    TRY_VOID(handover_.signal(name, SIGKILL));
-    (void)handover_.dissolve(name);  // what is still ending is met again by the next start
-  }
+  clear_groups();
   return {};
 }
 
