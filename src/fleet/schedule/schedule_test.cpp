@@ -243,6 +243,20 @@ TEST(Schedule, FindsTheLeastOfAllAssignments) {
   }
 }
 
+// A large instance that is worth its time only once most jobs run on it: no few changes lead there.
+TEST(Schedule, FindsLargeInstancesThatAllJobsShare) {
+  for (const std::int64_t gpus : {1, 2, 3})
+    for (const int jobs : {3, 5, 6}) {
+      const Fleet fleet{{kind("a100-sxm4-40gb", gpus)}};
+      auto batch = batch_of(fleet, {}, 0.16, 0.2);
+      for (int j = 0; j < jobs * gpus; ++j)
+        batch.jobs.push_back(
+            {"job-" + std::to_string(j),
+             {{0, profile(fleet.kinds[0], "1g.5gb"), 25.0 * jobs}, {0, profile(fleet.kinds[0], "7g.40gb"), 15}}});
+      EXPECT_LE(made(fleet, batch).makespan_s, (15.0 * jobs) + 0.17) << gpus << ' ' << jobs;
+    }
+}
+
 TEST(Schedule, RepeatsItself) {
   const auto one = random_case(3, 24);
   const auto first = made(one.fleet, one.batch);
