@@ -16,7 +16,9 @@ struct Durations {
   std::array<std::uint64_t, kBoundsSeconds.size() + 1> counts{};  // up to each bound; last: above all of them
   double total_seconds = 0;
 
+  // Nothing takes less than no time, whatever a clock that was set back says.
   void add(std::chrono::duration<double> took) {
+    took = std::max(took, std::chrono::duration<double>::zero());
     const auto at = std::ranges::lower_bound(kBoundsSeconds, took.count()) - kBoundsSeconds.begin();
     ++counts[static_cast<std::size_t>(at)];
     total_seconds += took.count();

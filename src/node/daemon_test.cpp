@@ -377,5 +377,37 @@ TEST(Daemon, WhatRunsOnALostGpuEndsWithItsLease) {
   }
 }
 
+TEST(Daemon, AClockThatIsSetBackPutsOffNoEnd) {
+  if (::geteuid() != 0) GTEST_SKIP() << "control groups need root";
+  LeaseWorld world("gpus: [{board: a100-sxm4-40gb, count: 1}]\n");
+  world.options.confinement_prefix = "partita-test-" + std::to_string(::getpid());
+  world.must_apply(world.exactly({{0, {}}}));
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t stubborn = ::fork();
+  if (stubborn == 0) {
+    ::signal(SIGTERM, SIG_IGN);
+    (void)!::write(ready[1], "r", 1);
+    for (;;) ::pause();
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  for (const int end : ready) ::close(end);
+  auto daemon = world.open_daemon();
+  value(daemon->lease(world.ask("1g.5gb", "a")));
+  value(daemon->attach(world.change("a"), process_facts(stubborn).value().id));
+  const std::jthread reaper([&] { ::waitpid(stubborn, nullptr, 0); });
+  auto change = world.change("a");
+  change.grace = std::chrono::seconds(10);
+  EXPECT_EQ(value(daemon->release(change)).state, api::LeaseState::releasing);
+  world.clock.time -= std::chrono::hours(1);
+  (void)daemon->lease(world.ask("1g.5gb", "b"));
+  EXPECT_TRUE(process_facts(stubborn));
+  world.clock.time += std::chrono::seconds(10);
+  for (int i = 0; i < 100 && process_facts(stubborn); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(process_facts(stubborn));
+  ::kill(stubborn, SIGKILL);
+}
+
 }  // namespace
 }  // namespace partita::node

@@ -49,7 +49,7 @@ Result<void> Keeper::serve(std::span<LeaseCall* const> calls, bool tick) {
 
 Result<void> Keeper::serve_once(std::span<LeaseCall* const> calls, bool tick) {
   TRY_VOID(catch_up());
-  now_ = parts_.clock.now();
+  look_at_clock();
   if (tick) TRY_VOID(settle_unfinished());
   TRY_VOID(look());
   settle(tick);
@@ -73,6 +73,18 @@ Result<void> Keeper::catch_up() {
   if (other_epoch) TRY_VOID(parts_.driver.reopen());
   if (stale_ || other_epoch) TRY_VOID(open());
   return {};
+}
+
+// One that was set back puts off nothing that is to happen in a while.
+void Keeper::look_at_clock() {
+  const Time now = parts_.clock.now();
+  const auto back = now_ - now;
+  if (back > back.zero()) {
+    for (auto& [id, record] : book_.live())
+      if (record.kill_at) *record.kill_at -= back;
+    for (auto& [gpu, rest] : resting_) rest.until -= back;
+  }
+  now_ = now;
 }
 
 // A lost GPU may be back, a driver that refused may do it now.
@@ -194,7 +206,7 @@ Result<api::ApplyAnswer> Keeper::apply(const api::PlanRequest& request, Progress
     stale_ = true;
     return std::unexpected(std::move(current).error());
   }
-  now_ = parts_.clock.now();
+  look_at_clock();
   Context context{parts_.driver, parts_.ledger, parts_.clock, parts_.options,    context_.epoch, progress,
                   false,         false,         {},           book_.places(now_)};
   auto answer = apply_locked(context, request, std::move(before));

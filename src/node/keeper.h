@@ -181,6 +181,7 @@ class Keeper {
   void remember_closed(const std::map<std::string, Idle>& idle);
 
   // keeper_end.cpp
+  void look_at_clock();
   void settle(bool tick);
   void clear_groups();
   bool settle_expiry(LeaseRecord& record, bool tick);

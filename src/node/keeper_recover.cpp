@@ -31,7 +31,7 @@ Result<Recovered> Keeper::open(Progress& progress) {
   pending_.clear();
   closed_.clear();
   looked_ = false;
-  now_ = parts_.clock.now();
+  look_at_clock();
   book_ = TRY(Book::load(parts_.ledger));
   context_.epoch = read_epoch(parts_.options.driver.device_root);
   const auto last = TRY(leases_.conduct());

@@ -55,7 +55,8 @@ api::Caller Login::local(uid_t uid) {
   {
     const std::scoped_lock lock(mutex_);
     const auto found = known_.find(uid);
-    if (found != known_.end() && now - found->second.at < kFresh) return found->second.caller;
+    const bool fresh = found != known_.end() && now >= found->second.at && now - found->second.at < kFresh;
+    if (fresh) return found->second.caller;
   }
   std::vector<char> room(kEntryBytes);
   passwd entry{};
