@@ -169,6 +169,7 @@ GpusInAll gpus_in_all(const FleetAnswer& answer) {
   };
   if (answer.leases) out.leases = fresh(answer.leases->calendar.gpus, answer.leases->room);
   if (answer.batch) out.jobs = fresh(answer.batch->schedule.gpus, answer.batch->room);
+  out.cost = fleet::sum_of_prices(out.cost);
   return out;
 }
 

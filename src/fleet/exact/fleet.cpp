@@ -1,6 +1,7 @@
 #include "fleet/exact/fleet.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace partita::fleet {
 
@@ -17,6 +18,8 @@ bool touched(const Group& group) {
     return instance.is == Instance::Is::created;
   });
 }
+
+double sum_of_prices(double sum) { return std::round(sum * 1e9) / 1e9; }
 
 Totals totals(const Fleet& fleet, const Plan& plan) {
   Totals out;
@@ -36,6 +39,7 @@ Totals totals(const Fleet& fleet, const Plan& plan) {
       out.memory_slices += group.count * profile.memory_slices;
     }
   }
+  out.cost = sum_of_prices(out.cost);
   return out;
 }
 

@@ -105,6 +105,8 @@ struct Totals {
   double cost = 0;
 };
 Totals totals(const Fleet& fleet, const Plan& plan);
+// Without what adding up loses: 14.3, not 14.299999999999999.
+double sum_of_prices(double sum);
 
 bool used(const Group& group);
 bool touched(const Group& group);
