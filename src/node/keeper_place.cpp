@@ -38,6 +38,7 @@ Error some_fit(std::size_t fit, std::size_t asked, Error next) {
 
 // The pin names the lease alone: until when it holds is told of its occupant.
 void leave_expiry_out(layout::NodeState& state, const LeaseRecord& record) {
+  if (!record.place) return;
   const LeasePlace& place = *record.place;
   const auto there = std::ranges::find(state.gpus, place.gpu, &layout::Gpu::uuid);
   if (there == state.gpus.end() || place.whole_gpu) return;
@@ -103,8 +104,9 @@ Result<lease::Constraints> Keeper::constraints_of(const LeaseRecord& record) {
   for (const auto& [gpu, error] : unfinished_) constraints.closed_gpus.push_back(gpu);
   // What was parked comes back where its place was made ready, so that room made meanwhile stays.
   const auto change = pending_.find(record.bundle);
-  constraints.cuts_last =
-      change != pending_.end() && change->second.before && change->second.before->lease.state == State::parked;
+  const LeaseRecord* const before =
+      change != pending_.end() && change->second.before ? &*change->second.before : nullptr;
+  constraints.cuts_last = before != nullptr && before->lease.state == State::parked;
   if (record.told && !pending_.contains(record.bundle))
     for (std::string& gpu : resting()) constraints.closed_gpus.push_back(std::move(gpu));
   const auto beside = [&](const LeaseRecord& other) {
