@@ -28,6 +28,7 @@ Totals totals(const Fleet& fleet, const Plan& plan) {
     if (used(group)) {
       out.gpus_used += group.count;
       out.cost += kind.price * static_cast<double>(group.count);
+      if (!kind.count) out.cost_added += kind.price * static_cast<double>(group.count);
     }
     if (touched(group)) out.gpus_touched += group.count;
     out.destroyed += group.count * static_cast<std::int64_t>(group.destroyed.size());
@@ -40,6 +41,7 @@ Totals totals(const Fleet& fleet, const Plan& plan) {
     }
   }
   out.cost = sum_of_prices(out.cost);
+  out.cost_added = sum_of_prices(out.cost_added);
   return out;
 }
 

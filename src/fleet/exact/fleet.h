@@ -54,7 +54,7 @@ struct Want {
 enum class Goal {
   cost,         // price of GPUs in use, instances destroyed, compute slices that serve
   touched,      // GPUs changed, instances destroyed
-  disturbance,  // instances destroyed, instances created
+  disturbance,  // instances destroyed, instances created, price of GPUs of open kinds in use where there are such kinds
 };
 
 struct Demand {
@@ -103,6 +103,7 @@ struct Totals {
   std::int64_t compute_slices = 0;  // of what serves
   std::int64_t memory_slices = 0;
   double cost = 0;
+  double cost_added = 0;  // of that, GPUs of open kinds
 };
 Totals totals(const Fleet& fleet, const Plan& plan);
 // Without what adding up loses: 14.3, not 14.299999999999999.

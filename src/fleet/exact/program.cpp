@@ -180,10 +180,12 @@ std::vector<Program::Level> Program::levels(Goal goal) const {
   Level touched{"GPUs touched", {}, 0, 1};
   Level destroyed{"instances destroyed", {}, 0, 1};
   Level created{"instances created", {}, 0, 1};
+  Level added{"cost of added GPUs", {}, 0, common_grain(bins)};
   Level slices{"compute slices", {}, 0, 1};
   for (const auto& bin : bins) {
     const auto& list = options[at(bin.kinds.front())];
     for (std::size_t o = 0; o < list.size(); ++o) {
+      if (!bin.count && list[o].created != Counts{}) added.terms.push_back({bin.columns[o], bin.price});
       if (list[o].used) cost.terms.push_back({bin.columns[o], bin.price});
       if (list[o].touched) touched.terms.push_back({bin.columns[o], 1});
       if (list[o].destroyed > 0) destroyed.terms.push_back({bin.columns[o], static_cast<double>(list[o].destroyed)});
@@ -206,7 +208,8 @@ std::vector<Program::Level> Program::levels(Goal goal) const {
     case Goal::touched:
       return {touched, destroyed};
     case Goal::disturbance:
-      return {destroyed, created};
+      if (added.terms.empty()) return {destroyed, created};
+      return {destroyed, created, added};
   }
   return {};
 }

@@ -75,6 +75,7 @@ double value_of(const Totals& sums, const std::string& level) {
   if (level == "GPUs touched") return static_cast<double>(sums.gpus_touched);
   if (level == "instances destroyed") return static_cast<double>(sums.destroyed);
   if (level == "instances created") return static_cast<double>(sums.created);
+  if (level == "cost of added GPUs") return sums.cost_added;
   return static_cast<double>(sums.compute_slices);
 }
 

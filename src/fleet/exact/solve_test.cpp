@@ -272,6 +272,28 @@ TEST(Solve, KeepsPinnedAndUsesIdleInstances) {
   EXPECT_EQ(plan->levels[1].value, 2);
 }
 
+// Least disturbance alone would spread what is created over any number of open GPUs.
+TEST(Solve, DisturbanceAddsTheFewestOpenGpus) {
+  auto fleet = a100s(2, {{{profile("2g.20gb"), 0}, true}, {{profile("3g.40gb"), 4}, false}});
+  fleet.kinds.push_back(fleet.kinds.front());
+  fleet.kinds.back().state.clear();
+  fleet.kinds.back().count.reset();
+  fleet.kinds.back().price = 2.5;
+  auto demand = wanted({{"3g.40gb", 5}, {"1g.10gb", 10}});
+  for (auto& want : demand.wants) want.servers.push_back({1, want.servers.front().profile, 1});
+  demand.goal = Goal::disturbance;
+  const auto plan = solve(fleet, demand);
+  ASSERT_TRUE(plan);
+  ASSERT_TRUE(validate(fleet, demand, *plan));
+  ASSERT_EQ(plan->levels.size(), 3U);
+  EXPECT_EQ(plan->levels[0].value, 0);
+  EXPECT_EQ(plan->levels[1].value, 13);
+  EXPECT_EQ(plan->levels[2].name, "cost of added GPUs");
+  EXPECT_DOUBLE_EQ(plan->levels[2].value,
+                   3 * 2.5);  // 4 of the 1g go beside the old ones, 18 memory slices elsewhere
+  EXPECT_TRUE(plan->levels[2].proven());
+}
+
 TEST(Solve, RefusesWhatIsNotWellFormed) {
   const auto demand = wanted({{"1g.10gb", 1}});
   const auto code = [](const auto& result) { return result ? ErrorCode::internal : result.error().code; };

@@ -86,6 +86,7 @@ Result<void> check_levels(const Fleet& fleet, const Plan& plan) {
                                             {"GPUs touched", static_cast<double>(sums.gpus_touched)},
                                             {"instances destroyed", static_cast<double>(sums.destroyed)},
                                             {"instances created", static_cast<double>(sums.created)},
+                                            {"cost of added GPUs", sums.cost_added},
                                             {"compute slices", static_cast<double>(sums.compute_slices)}};
   for (const auto& level : plan.levels) {
     const auto value = found.find(level.name);
