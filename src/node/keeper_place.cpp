@@ -104,9 +104,9 @@ Result<lease::Constraints> Keeper::constraints_of(const LeaseRecord& record) {
   for (const auto& [gpu, error] : unfinished_) constraints.closed_gpus.push_back(gpu);
   // What was parked comes back where its place was made ready, so that room made meanwhile stays.
   const auto change = pending_.find(record.bundle);
-  const LeaseRecord* const before =
-      change != pending_.end() && change->second.before ? &*change->second.before : nullptr;
-  constraints.cuts_last = before != nullptr && before->lease.state == State::parked;
+  const std::optional<LeaseRecord> none;
+  const std::optional<LeaseRecord>& before = change != pending_.end() ? change->second.before : none;
+  constraints.cuts_last = before && before->lease.state == State::parked;
   if (record.told && !pending_.contains(record.bundle))
     for (std::string& gpu : resting()) constraints.closed_gpus.push_back(std::move(gpu));
   const auto beside = [&](const LeaseRecord& other) {
