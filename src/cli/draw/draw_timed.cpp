@@ -80,7 +80,7 @@ class Canvas {
 };
 
 std::string axis(double end) {
-  return fmt::format("    0 s to {}, one row per placement unit\n", fleet::seconds_word(end));
+  return fmt::format("    0 s to {}, one row per placement unit\n", fleet::seconds_word(std::round(end * 10) / 10));
 }
 
 std::string title(const Look& look, std::string_view what, const fleet::Room& room, int kind, const std::string& gpu) {
