@@ -45,4 +45,14 @@ Totals totals(const Fleet& fleet, const Plan& plan) {
   return out;
 }
 
+std::optional<double> value_of(const Totals& sums, std::string_view level) {
+  if (level == "cost") return sums.cost;
+  if (level == "GPUs touched") return static_cast<double>(sums.gpus_touched);
+  if (level == "instances destroyed") return static_cast<double>(sums.destroyed);
+  if (level == "instances created") return static_cast<double>(sums.created);
+  if (level == "cost of added GPUs") return sums.cost_added;
+  if (level == "compute slices") return static_cast<double>(sums.compute_slices);
+  return std::nullopt;
+}
+
 }  // namespace partita::fleet

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "catalog/board.h"
@@ -106,6 +107,8 @@ struct Totals {
   double cost_added = 0;  // of that, GPUs of open kinds
 };
 Totals totals(const Fleet& fleet, const Plan& plan);
+// The sum that a level of this name is about; nullopt: there is no such level.
+std::optional<double> value_of(const Totals& sums, std::string_view level);
 // Without what adding up loses: 14.3, not 14.299999999999999.
 double sum_of_prices(double sum);
 

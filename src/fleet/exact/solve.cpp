@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 
 #include "fleet/exact/check.h"
 #include "fleet/exact/closed_form.h"
@@ -70,15 +69,6 @@ std::vector<Chosen> chosen_of(const Fleet& fleet, const Program& program, const 
   return out;
 }
 
-double value_of(const Totals& sums, const std::string& level) {
-  if (level == "cost") return sums.cost;
-  if (level == "GPUs touched") return static_cast<double>(sums.gpus_touched);
-  if (level == "instances destroyed") return static_cast<double>(sums.destroyed);
-  if (level == "instances created") return static_cast<double>(sums.created);
-  if (level == "cost of added GPUs") return sums.cost_added;
-  return static_cast<double>(sums.compute_slices);
-}
-
 Result<Plan> by_program(const Fleet& fleet, const Demand& demand, const SolveOptions& options) {
   const Program program(fleet, demand);
   IntegerProgram stage = program.base;
@@ -116,7 +106,7 @@ Result<Plan> by_program(const Fleet& fleet, const Demand& demand, const SolveOpt
   plan.groups = TRY(expand(fleet, program.classes, chosen_of(fleet, program, values), program.served(values)));
   const auto sums = totals(fleet, plan);
   for (auto& level : plan.levels) {
-    level.value = value_of(sums, level.name);
+    level.value = value_of(sums, level.name).value_or(level.value);  // a name that is none is refused below
     level.bound = std::min(level.bound, level.value);
   }
   TRY_VOID(validate(fleet, demand, plan));  // a plan that is wrong is worse than none

@@ -82,17 +82,11 @@ Result<void> check_wants(const Demand& demand, const Plan& plan) {
 
 Result<void> check_levels(const Fleet& fleet, const Plan& plan) {
   const auto sums = totals(fleet, plan);
-  const std::map<std::string, double> found{{"cost", sums.cost},
-                                            {"GPUs touched", static_cast<double>(sums.gpus_touched)},
-                                            {"instances destroyed", static_cast<double>(sums.destroyed)},
-                                            {"instances created", static_cast<double>(sums.created)},
-                                            {"cost of added GPUs", sums.cost_added},
-                                            {"compute slices", static_cast<double>(sums.compute_slices)}};
   for (const auto& level : plan.levels) {
-    const auto value = found.find(level.name);
-    if (value == found.end()) return wrong("no such level: " + level.name);
-    if (std::abs(value->second - level.value) > 1e-6 * std::max(1.0, std::abs(level.value)))
-      return wrong(fmt::format("{} is {}, said to be {}", level.name, value->second, level.value));
+    const auto value = value_of(sums, level.name);
+    if (!value) return wrong("no such level: " + level.name);
+    if (std::abs(*value - level.value) > 1e-6 * std::max(1.0, std::abs(level.value)))
+      return wrong(fmt::format("{} is {}, said to be {}", level.name, *value, level.value));
     if (level.bound > level.value + 1e-6) return wrong(level.name + ": the bound is above the value");
   }
   return {};
