@@ -10,7 +10,6 @@
 #include "base/csv.h"
 #include "base/text.h"
 #include "base/yaml.h"
-#include "fleet/exact/by_name.h"
 #include "fleet/schedule/yaml_words.h"
 
 namespace partita::fleet {
@@ -122,14 +121,12 @@ class Reader {
       return yaml_fail(place, node, "expected either profile, or compute and memory");
     if (profile != nullptr) {
       out.name = TRY(as_text(place.at("profile"), *profile));
-      TRY_VOID(by_name(place.at("profile"), *profile, only, out));
+      out.servers = TRY(read_servers(place.at("profile"), *profile, fleet_, out.name, only));
     } else {
       const int slices =
           compute != nullptr ? static_cast<int>(TRY(as_integer(place.at("compute"), *compute, 1, 64))) : 1;
       Bytes amount;
-      if (memory != nullptr) {
-        amount = TRY(read_memory(place.at("memory"), *memory));
-      }
+      if (memory != nullptr) amount = TRY(read_memory(place.at("memory"), *memory));
       out.name = fmt::format("{}g{}", slices, memory != nullptr ? "." + memory->text : "");
       for (std::size_t k = 0; k < fleet_.kinds.size(); ++k)
         if (only.empty() || only.contains(fleet_.kinds[k].board->id))
@@ -157,13 +154,6 @@ class Reader {
     }
     if (out.empty()) return yaml_fail(here, *list, "expected at least one board, found none");
     return out;
-  }
-
-  Result<void> by_name(const YamlPlace& place, const YamlNode& node, const std::set<std::string>& only, Want& out) {
-    auto found = servers_by_name(fleet_, out.name, only);
-    if (!found) return std::unexpected(yaml_error_of(place, node, std::move(found.error())));
-    out.servers = std::move(*found);
-    return {};
   }
 
   Result<void> services(const YamlPlace& place, const YamlNode& node, DemandFile& out) {

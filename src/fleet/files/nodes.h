@@ -1,7 +1,6 @@
 // A plan spread over the nodes of a fleet file: which node looks how, and the same as mig-parted files.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -26,7 +25,7 @@ std::vector<NodeLayout> spread(const FleetFile& file, const Plan& plan);
 struct TimedGpu {
   int group = -1;  // index in FleetFile::groups; -1: on described nodes
   int place = -1;  // index in NodeGroup::live
-  auto operator<=>(const TimedGpu&) const = default;
+  bool operator==(const TimedGpu&) const = default;
 };
 // One for each of these kinds of a room beside the plan (schedule/batch_plan.h): no live GPU twice, and those with MIG
 // mode on first. `layouts`: empty where nothing is planned.

@@ -10,7 +10,6 @@
 
 #include "base/csv.h"
 #include "base/text.h"
-#include "fleet/exact/by_name.h"
 #include "fleet/schedule/yaml_words.h"
 
 namespace partita::fleet {
@@ -49,13 +48,6 @@ std::optional<int> plain_profile(const catalog::Board& board, int slices, Bytes 
   return best;
 }
 
-Result<std::vector<Server>> by_name(const YamlPlace& place, const YamlNode& node, const std::string& name,
-                                    const Fleet& fleet) {
-  auto found = servers_by_name(fleet, name);
-  if (!found) return std::unexpected(yaml_error_of(place, node, std::move(found.error())));
-  return found;
-}
-
 Result<std::vector<JobWay>> ways_of(const YamlPlace& place, const YamlNode& node, Bytes memory, const Fleet& fleet) {
   TRY_VOID(as_mapping(place, node));
   std::vector<JobWay> out;
@@ -63,7 +55,7 @@ Result<std::vector<JobWay>> ways_of(const YamlPlace& place, const YamlNode& node
     const double seconds = TRY(number_of(place, node, key, 1e-6, kMostSeconds));
     const auto slices = slices_of(key);
     if (!slices) {
-      for (const auto& server : TRY(by_name(place, value, key, fleet)))
+      for (const auto& server : TRY(read_servers(place, value, fleet, key)))
         out.push_back({server.kind, server.profile, seconds});
       continue;
     }
@@ -220,7 +212,7 @@ Result<std::vector<TimedLease>> read_leases(const YamlPlace& place, const YamlNo
     TRY_VOID(require_keys(here, each, required, optional));
     TimedLease lease;
     const auto profile = TRY(as_text(here.at("profile"), *each.find("profile")));
-    lease.servers = TRY(by_name(here.at("profile"), *each.find("profile"), profile, fleet));
+    lease.servers = TRY(read_servers(here.at("profile"), *each.find("profile"), fleet, profile));
     lease.from_s = TRY(number_of(here, each, "from_s", 0, kLastSecond));
     lease.for_s = TRY(number_of(here, each, "for_s", 1e-3, kLastSecond));
     if (const auto* count = each.find("count")) lease.count = TRY(as_integer(here.at("count"), *count, 1, kMostLeases));
