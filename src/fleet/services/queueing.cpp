@@ -14,8 +14,6 @@ constexpr int kGroupGrain = 8;  // large groups in units of group / 8
 constexpr int kMoments = 16;    // of a service at which an arrival is looked at
 constexpr double kTail = 1e-9;
 
-double group_of(const BatchServer& server) { return std::max(1.0, (server.variability + 1) / 2); }
-
 // What is counted in units, so that work stays bounded however large batches and groups are. Rounded so that the true
 // server is never slower: where a unit is several batches, that many services are one, which always takes them all.
 struct Counted {
@@ -26,7 +24,7 @@ struct Counted {
 
 Counted counted(const BatchServer& server) {
   const int least = std::max(1, server.batch / kGrain);
-  const int wanted = static_cast<int>(group_of(server) / kGroupGrain);
+  const int wanted = static_cast<int>(mean_group(server.variability) / kGroupGrain);
   if (wanted <= least) return {server.service_ms, least, static_cast<std::size_t>(server.batch / least)};
   if (const int joined = wanted / server.batch; joined >= 1)
     return {server.service_ms * joined, server.batch * joined, 1};
@@ -41,9 +39,9 @@ std::size_t services_within(double services) {
 }
 
 // The distribution of arrivals in a time in which `mean` come, counted in units of `unit`, rounded up. Groups have
-// geometric sizes of mean (variability + 1) / 2: Panjer's recursion.
+// geometric sizes: Panjer's recursion.
 std::vector<double> arrivals(double mean, double variability, int unit) {
-  const double group = std::max(1.0, (variability + 1) / 2);
+  const double group = mean_group(variability);
   const double stay = 1 - (1 / group);  // probability that a group goes on
   const double groups = mean / group;
   const auto most = static_cast<std::size_t>(mean + (12 * std::sqrt(mean * std::max(1.0, variability))) + (40 * group));
@@ -67,7 +65,7 @@ std::vector<double> arrivals(double mean, double variability, int unit) {
 
 // How many of its own group are ahead of a request, in units, rounded up: geometric, too.
 std::vector<double> ahead_in_group(double variability, int unit) {
-  const double stay = 1 - (1 / std::max(1.0, (variability + 1) / 2));
+  const double stay = 1 - (1 / mean_group(variability));
   std::vector<double> out{1 - stay};
   double p = 1 - stay;
   double left = stay;
@@ -135,6 +133,8 @@ double share_behind(const std::vector<double>& a, const std::vector<double>& b, 
 
 }  // namespace
 
+double mean_group(double variability) { return std::max(1.0, (variability + 1) / 2); }
+
 double late_share(const BatchServer& server, double rate_per_s) {
   const auto [service_ms, unit, batch] = counted(server);
   const double mean = rate_per_s * service_ms / 1000;
@@ -156,7 +156,7 @@ double late_share(const BatchServer& server, double rate_per_s) {
   }
   late /= kMoments;
   // Of a group that comes to a free process the first is served, and the others wait for its end.
-  const double at_idle = chain.idle * group_of(server);
+  const double at_idle = chain.idle * mean_group(server.variability);
   const auto room = services < 1 ? 0 : ((services_within(services) - 1) * batch) + 1;
   const double idle_late = share_behind({1}, group, room);
   return ((mean * late) + (at_idle * idle_late)) / (mean + at_idle);
@@ -166,7 +166,7 @@ double late_of_groups(const BatchServer& server) {
   const auto services = services_within(server.limit_ms / server.service_ms);
   if (services == 0) return 1;
   const double behind = static_cast<double>(services - 1) * server.batch;  // that are in time, behind the first
-  return std::pow(1 - (1 / group_of(server)), behind + 1);
+  return std::pow(1 - (1 / mean_group(server.variability)), behind + 1);
 }
 
 double highest_rate(const BatchServer& server, double more_than) {

@@ -17,6 +17,9 @@ struct BatchServer {
   double variability = 1;
 };
 
+// Requests that come at once, on average.
+double mean_group(double variability);
+
 // The share of requests that take longer than the limit when `rate_per_s` come; 1 when the queue grows without end.
 double late_share(const BatchServer& server, double rate_per_s);
 

@@ -45,7 +45,7 @@ std::string size_name(const ServicePoint& point) {
 double limit_met(const ServicePoint& point, const ServiceRule& rule) {
   if (rule.kind == ServiceRule::Kind::saturated) return std::floor(point.latency_ms / kShare) + 1;
   const double service_ms = point.latency_ms * longest_factor(rule, point.sigma);
-  const double group = std::max(1.0, (rule.variability + 1) / 2);
+  const double group = mean_group(rule.variability);
   // As many of a group may be late as of all; those before them take so many batches behind the first request.
   const double before = group > 1 ? std::log(kLate * (1 - rule.quantile)) / std::log(1 - (1 / group)) : 0;
   return std::ceil((2 + std::ceil(before / point.batch)) * service_ms);
