@@ -92,7 +92,6 @@ TEST(ExplainCounts, AFullFleetIsExplainedToo) {
   EXPECT_FALSE(told.gpus[0].less);
 }
 
-// Asked again and again, the clock strikes at each of them: what is told is what all the time would have told.
 // A board that the plan leaves alone is not missed.
 TEST(ExplainCounts, OpenBoardsThatAreNotUsedChangeNothing) {
   const Fleet fleet{{{"a100", test::board("a100-sxm4-80gb"), {}, std::nullopt, 1},
@@ -108,6 +107,7 @@ TEST(ExplainCounts, OpenBoardsThatAreNotUsedChangeNothing) {
   EXPECT_GT(told.gpus[0].less->front().value, plan.levels.front().value);
 }
 
+// Asked again and again, the clock strikes at each of them: what is told is what all the time would have told.
 TEST(ExplainStopped, TellsLessButNothingElse) {
   const Fleet fleet{
       {{"a100", test::board("a100-sxm4-80gb"), {}, std::nullopt, 1}, {"a30", test::board("a30-24gb"), {}, 3, 0.5}}};
