@@ -66,7 +66,7 @@ Connection::Connection(int socket, Peer peer, ssl_ctx_st* tls)
     : socket_(socket), peer_(std::move(peer)), due_(steady_clock::now() + (tls ? kPatience : kIdle)) {
   if (!tls) return;
   ssl_ = ::SSL_new(tls);
-  if (ssl_) ::SSL_set_fd(ssl_, socket_);
+  broken_ = ssl_ == nullptr || ::SSL_set_fd(ssl_, socket_) != 1;  // never plain where keys are to be agreed on
 }
 
 Connection::~Connection() {
@@ -91,7 +91,7 @@ bool Connection::wait(short events, Instant until) const {
 }
 
 bool Connection::wait(std::chrono::milliseconds patience) const {
-  return wait(wanted_, steady_clock::now() + patience);
+  return wait(wanted_, std::min(due_, steady_clock::now() + patience));
 }
 
 // -1 with `wanted_` set: not now.

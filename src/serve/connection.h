@@ -48,7 +48,7 @@ class Connection {
   // comes.
   short waits_for() const { return wanted_; }
   Instant due() const { return due_; }
-  // Waits up to `patience` for it.
+  // Waits up to `patience` for it, and not beyond due().
   bool wait(std::chrono::milliseconds patience) const;
   // What has arrived and was not read.
   std::string_view arrived() const { return std::string_view(in_).substr(in_begin_); }

@@ -24,6 +24,7 @@ constexpr std::size_t kMostHeld = 64u << 20;  // bytes of requests and answers t
 // How long a thread stays with a connection that just had an answer: a busy client's next request finds it there.
 constexpr std::chrono::milliseconds kLinger{20};
 constexpr std::chrono::milliseconds kLook{1000};  // how often what is late is ended, and what is lost renewed
+constexpr int kAcceptedAtOnce = 64;               // then those that are here have their turn, however many come
 constexpr std::chrono::seconds kLastPatience{2};  // for clients to take their answers when the server ends
 
 // Whether one who has `own` of `most`, of which all together have `total`, may have one more: as long as it has less
@@ -103,7 +104,7 @@ Result<void> Hub::run(const std::stop_token& stop) {
       if (!what) continue;
       const auto one = std::ranges::find(listening_, what, [](const Listening& each) -> const void* { return &each; });
       if (one != listening_.end())
-        accept_all(*one);
+        accept_some(*one);
       else
         arrived(static_cast<Connection*>(what));
     }
@@ -158,8 +159,8 @@ void Hub::renew_lost() {
   }
 }
 
-void Hub::accept_all(const Listening& listening) {
-  for (;;) {
+void Hub::accept_some(const Listening& listening) {
+  for (int i = 0; i < kAcceptedAtOnce; ++i) {
     const int socket = ::accept4(listening.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (socket < 0 && errno == EINTR) continue;
     if (socket < 0) {
@@ -243,12 +244,15 @@ bool Hub::drop_one(const Who& who, bool holding) {
 
 // What costs no more than a few calls is done here, without a thread.
 void Hub::arrived(Connection* key) {
-  const std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
   const auto found = parked_.find(key);
   if (found == parked_.end()) return;
   Owned connection = unpark(found);
   if (connection->tls()) return give(std::move(connection));
-  switch (connection->advance()) {
+  lock.unlock();
+  const auto state = connection->advance();
+  lock.lock();
+  switch (state) {
     case Connection::State::ready:
       return give(std::move(connection));
     case Connection::State::waiting:

@@ -76,7 +76,7 @@ class Hub {
   bool wait_for(int number, void* what);
   void look();
   void renew_lost();
-  void accept_all(const Listening& listening);
+  void accept_some(const Listening& listening);
   void arrived(Connection* connection);
   void finish();
   void work(const std::stop_token& stop);

@@ -137,6 +137,17 @@ TEST(SlowClients, who_sends_a_body_that_is_refused_reads_why) {
   EXPECT_TRUE(client.ended());
 }
 
+// Not even on a thread that has nothing else to do.
+TEST(SlowClients, who_goes_on_after_a_refusal_is_ended_in_time) {
+  const RunningServer running;
+  RawClient client(running.options.socket);
+  client.send("POST /v1/leases HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 5000000\r\n\r\n");
+  const auto begun = steady_clock::now();
+  while (client.send(" ") && steady_clock::now() - begun < std::chrono::seconds(6))
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_LT(steady_clock::now() - begun, std::chrono::seconds(5));
+}
+
 TEST(SlowClients, who_waits_to_be_told_to_send_the_body_is_told) {
   const RunningServer running;
   RawClient client(running.options.socket);
@@ -147,6 +158,23 @@ TEST(SlowClients, who_waits_to_be_told_to_send_the_body_is_told) {
   client.send(kLease);
   EXPECT_THAT(client.answer(), is(201));
   EXPECT_LT(steady_clock::now() - begun, std::chrono::seconds(2));
+}
+
+TEST(SlowClients, who_connects_without_end_holds_nobody_up) {
+  if (::getuid() != 0) GTEST_SKIP() << "needs root to become another user";
+  const RunningServer running;
+  std::filesystem::permissions(running.folder.path(), std::filesystem::perms::all);
+  const auto end = steady_clock::now() + std::chrono::seconds(2);
+  std::vector<std::jthread> flood;
+  for (int i = 0; i < 3; ++i)
+    flood.emplace_back([&] {
+      EXPECT_TRUE(as_nobody([&] {
+        while (steady_clock::now() < end) const RawClient one(running.options.socket);
+        return true;
+      }));
+    });
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  expect_prompt(running);
 }
 
 TEST(SlowClients, of_too_many_connections_the_oldest_idle_ones_go) {
