@@ -11,17 +11,25 @@ Result<ReportFormat> report_format(const Parsed& parsed, const std::optional<std
     if (*given == "json") return ReportFormat::json;
     return fail(ErrorCode::invalid, "option --format: expected html, markdown or json, found " + quote(*given));
   }
-  if (!file || file->ends_with(".html") || file->ends_with(".htm")) return ReportFormat::html;
-  if (file->ends_with(".md")) return ReportFormat::markdown;
-  if (file->ends_with(".json")) return ReportFormat::json;
+  if (!file) return ReportFormat::html;
+  if (const auto format = format_by_name(*file)) return *format;
   if (*file == "-") return ReportFormat::markdown;
   return fail(ErrorCode::invalid,
               "option --output-file: " + *file + " ends with neither .html, .md nor .json: say which with --format");
 }
 
-ReportFormat format_by_name(const std::string& file) {
+std::optional<ReportFormat> format_by_name(std::string_view file) {
+  if (file.ends_with(".html") || file.ends_with(".htm")) return ReportFormat::html;
   if (file.ends_with(".md")) return ReportFormat::markdown;
-  return file.ends_with(".json") ? ReportFormat::json : ReportFormat::html;
+  if (file.ends_with(".json")) return ReportFormat::json;
+  return std::nullopt;
+}
+
+std::string as_typed(const Parsed& parsed, std::initializer_list<const char*> options) {
+  std::string out;
+  for (const auto* option : options)
+    for (const auto& value : parsed.all(option)) out += " --" + std::string(option) + " " + shell_word(value);
+  return out;
 }
 
 std::string default_file(ReportFormat format) {

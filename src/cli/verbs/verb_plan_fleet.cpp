@@ -144,9 +144,7 @@ void name_gpus(FleetAnswer& answer) {
 
 // As it was typed, for the page.
 std::string command_of(const Parsed& parsed) {
-  std::string out = "partita plan";
-  for (const auto* option : {"fleet", "demand", "work", "time-limit", "confirm"})
-    for (const auto& value : parsed.all(option)) out += " --" + std::string(option) + " " + shell_word(value);
+  const auto out = "partita plan" + as_typed(parsed, {"fleet", "demand", "work", "time-limit", "confirm"});
   return parsed.flag("explain") ? out + " --explain" : out;
 }
 
@@ -157,7 +155,8 @@ Result<void> write_files(const Parsed& parsed, FleetAnswer& answer) {
       files.files.push_back(
           {std::filesystem::path(*files.folder) / mig_parted_name(file.name), layout::write_mig_parted(file.file)});
   if (const auto path = parsed.text("report"))
-    files.files.push_back({*path, written({fleet_report(answer, command_of(parsed))}, format_by_name(*path), "")});
+    files.files.push_back({*path, written({fleet_report(answer, command_of(parsed))},
+                                          format_by_name(*path).value_or(ReportFormat::html), "")});
   TRY_VOID(write_together(files));
   for (const auto& file : files.files) answer.written.push_back(file.path.string());
   return {};

@@ -119,9 +119,8 @@ Result<void> serve(const Parsed& parsed, PolicyAnswer& answer) {
 }
 
 std::string command_of(const Parsed& parsed) {
-  std::string out = "partita policy simulate " + shell_word(parsed.text("TRACE").value_or("-"));
-  for (const auto* option : {"board", "gpus", "columns", "policy", "wait", "migrate"})
-    for (const auto& value : parsed.all(option)) out += fmt::format(" --{} {}", option, shell_word(value));
+  const auto out = "partita policy simulate " + shell_word(parsed.text("TRACE").value_or("-")) +
+                   as_typed(parsed, {"board", "gpus", "columns", "policy", "wait", "migrate"});
   return parsed.flag("movable") ? out + " --movable" : out;
 }
 
@@ -237,10 +236,8 @@ Result<fleet::TuneCases> cases_of(const Parsed& parsed, const catalog::Board& bo
 std::string tune_command(const Parsed& parsed) {
   std::string out = "partita policy tune";
   if (const auto trace = parsed.text("TRACE")) out += " " + shell_word(*trace);
-  for (const auto* option :
-       {"board", "gpus", "columns", "wait", "mix", "load", "start", "generations", "requests", "seed"})
-    for (const auto& value : parsed.all(option)) out += fmt::format(" --{} {}", option, shell_word(value));
-  return out;
+  return out + as_typed(parsed, {"board", "gpus", "columns", "wait", "mix", "load", "start", "generations", "requests",
+                                 "seed"});
 }
 
 Result<fleet::TuneOptions> tune_options(const Parsed& parsed, const fleet::Features& features) {
