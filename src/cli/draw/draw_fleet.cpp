@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "base/text.h"
@@ -19,6 +18,10 @@ namespace partita::cli {
 using fleet::Goal;
 using fleet::Group;
 using fleet::Instance;
+
+const fleet::Kind& kind_of(const FleetAnswer& answer, int kind) {
+  return answer.fleet.fleet.kinds[static_cast<std::size_t>(kind)];
+}
 
 std::vector<Served> served(const FleetAnswer& answer, std::size_t want) {
   std::map<std::pair<int, int>, std::int64_t> count;
@@ -48,18 +51,35 @@ const fleet::ServiceChoice* choice_behind(const FleetAnswer& answer, std::size_t
                           by.profile);
 }
 
+std::string parts_in_all(const FleetAnswer& answer, const GpusInAll& gpus, std::string_view steady) {
+  std::vector<std::string> parts;
+  const char* more = answer.steady ? " more" : "";
+  if (answer.steady) parts.push_back(fmt::format("{} for {}", gpus.steady, steady));
+  if (answer.leases) parts.push_back(fmt::format("{}{} for leases", gpus.leases, more));
+  if (answer.batch) parts.push_back(fmt::format("{}{} for jobs", gpus.jobs, more));
+  if (parts.size() < 2) return "";
+  return (has_prices(answer) ? ", " + cost_word(answer, gpus.cost) : "") + ": " + join(parts, ", ");
+}
+
+std::string turn_on_words(const FleetAnswer& answer) {
+  std::vector<std::string> nodes;
+  for (const auto& each : answer.turn_on)
+    nodes.push_back(fmt::format("{} GPU {}", answer.fleet.groups[static_cast<std::size_t>(each.group)].name,
+                                fmt::join(each.gpus, ", ")));
+  return nodes.empty() ? "" : "MIG mode is off and must be turned on first: " + join(nodes, "; ");
+}
+
+bool times_for_every_board(const FleetAnswer& answer) {
+  return std::ranges::any_of(answer.choices, [](const auto& list) {
+    return std::ranges::any_of(list, [](const fleet::ServiceChoice& choice) { return choice.board.empty(); });
+  });
+}
+
+bool is_kept(const study::Confirmed& promise) { return promise.met_share() >= 0.99; }
+
 namespace {
 
 constexpr int kIndent = 2;
-
-const fleet::Kind& kind_of(const FleetAnswer& answer, int kind) {
-  return answer.fleet.fleet.kinds[static_cast<std::size_t>(kind)];
-}
-
-std::string number(double value) {
-  return value == std::floor(value) && std::abs(value) < 1e15 ? fmt::format("{:.0f}", value)
-                                                              : fmt::format("{:.1f}", value);
-}
 
 std::vector<BarCell> cells_of(const FleetAnswer& answer, const Group& group, int wide) {
   const auto& board = *kind_of(answer, group.kind).board;
@@ -156,7 +176,7 @@ std::string draw_demand(const Look& look, const FleetAnswer& answer) {
                             choice->processes == 1 ? "1 process" : fmt::format("{} processes", choice->processes));
       by.push_back(std::move(text));
     }
-    table.add({{printable(want.name)}, {number(want.amount)}, {number(sum)}, {join(by, ", ")}});
+    table.add({{printable(want.name)}, {number_word(want.amount)}, {number_word(sum)}, {join(by, ", ")}});
   }
   return table.draw(look);
 }
@@ -165,9 +185,9 @@ std::string proof(const FleetAnswer& answer) {
   std::string out;
   for (const auto& level : answer.plan.levels) {
     if (!out.empty()) out += "; ";
-    out += fmt::format("{} {}", level.name, number(level.value));
+    out += fmt::format("{} {}", level.name, number_word(level.value));
     out += level.proven() ? " (proven least)"
-                          : fmt::format(" (at least {}, gap {:.2f} %)", number(level.bound),
+                          : fmt::format(" (at least {}, gap {:.2f} %)", number_word(level.bound),
                                         100 * (level.value - level.bound) / std::max(1.0, level.value));
   }
   out = (answer.plan.optimal() ? "optimal: " : "best found: ") + out + fmt::format("; by {}", answer.plan.method);
@@ -180,37 +200,28 @@ std::string summary(const FleetAnswer& answer) {
   std::string out = fmt::format("{} in use, {} changed; {} created, {} destroyed",
                                 count_of(static_cast<std::size_t>(sums.gpus_used), "GPU"), sums.gpus_touched,
                                 count_of(static_cast<std::size_t>(sums.created), "instance"), sums.destroyed);
-  if (sums.cost != static_cast<double>(sums.gpus_used)) out += fmt::format("; cost {}", number(sums.cost));
+  if (sums.cost != static_cast<double>(sums.gpus_used)) out += fmt::format("; cost {}", number_word(sums.cost));
   out += fmt::format("; {}\n", count_of(answer.nodes.size(), "node layout"));
   return out;
 }
 
 std::string draw_turn_on(const FleetAnswer& answer) {
-  std::vector<std::string> nodes;
-  for (const auto& each : answer.turn_on)
-    nodes.push_back(fmt::format("{} GPU {}", printable(answer.fleet.groups[static_cast<std::size_t>(each.group)].name),
-                                fmt::join(each.gpus, ", ")));
-  return nodes.empty() ? "" : "MIG mode is off and must be turned on first: " + join(nodes, "; ") + '\n';
+  const auto words = turn_on_words(answer);
+  return words.empty() ? "" : printable(words) + '\n';
 }
 
 // A table that names no board is taken for all: the reader judges whether it may be.
 std::string times_of(const FleetAnswer& answer) {
-  const bool any = std::ranges::any_of(answer.choices, [](const auto& list) {
-    return std::ranges::any_of(list, [](const fleet::ServiceChoice& choice) { return choice.board.empty(); });
-  });
-  return "times are those of " + printable(answer.points_table) + (any ? ", taken for every board" : "");
+  return "times are those of " + printable(answer.points_table) +
+         (times_for_every_board(answer) ? ", taken for every board" : "");
 }
 
 std::string draw_in_all(const FleetAnswer& answer) {
-  if (int{answer.steady} + int{answer.leases.has_value()} + int{answer.batch.has_value()} < 2) return "";
   const auto gpus = gpus_in_all(answer);
-  std::vector<std::string> parts;
-  if (answer.steady) parts.push_back(fmt::format("{} for counts and services", gpus.steady));
-  const char* more = answer.steady ? " more" : "";
-  if (answer.leases) parts.push_back(fmt::format("{}{} for leases", gpus.leases, more));
-  if (answer.batch) parts.push_back(fmt::format("{}{} for jobs", gpus.jobs, more));
-  return fmt::format("\nin all {} in use{}: {}\n", count_of(static_cast<std::size_t>(gpus.sum()), "GPU"),
-                     has_prices(answer) ? ", " + cost_word(answer, gpus.cost) : "", join(parts, ", "));
+  const auto parts = parts_in_all(answer, gpus, "counts and services");
+  return parts.empty()
+             ? ""
+             : fmt::format("\nin all {} in use{}\n", count_of(static_cast<std::size_t>(gpus.sum()), "GPU"), parts);
 }
 
 std::string draw_services(const FleetAnswer& answer) {
@@ -228,7 +239,7 @@ std::string draw_services(const FleetAnswer& answer) {
     out += fmt::format(
         "simulated: {} meets its limit in {} of {} runs, {:.2f} % of requests late, {:.2f} % in the worst run",
         printable(each.name), each.met, each.runs, 100 * each.late_share, 100 * each.worst_share);
-    out += each.met_share() >= 0.99 ? "\n" : ": the promise is NOT confirmed, plan with a larger time_margin\n";
+    out += is_kept(each) ? "\n" : ": the promise is NOT confirmed, plan with a larger time_margin\n";
   }
   return out;
 }

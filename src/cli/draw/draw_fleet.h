@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/draw/terminal.h"
@@ -56,6 +57,7 @@ report::Report fleet_report(const FleetAnswer& answer, const std::string& comman
 // What leases (first), then jobs run on: "rva 4" of a live node, else a number. The same with "GPU" in it.
 std::string timed_gpu(const FleetAnswer& answer, std::size_t number);
 std::string timed_gpu_title(const FleetAnswer& answer, std::size_t number);
+std::size_t first_of_jobs(const FleetAnswer& answer);  // its number
 // GPUs in use by all parts of the plan.
 struct GpusInAll {
   std::int64_t steady = 0, leases = 0, jobs = 0;  // of leases and jobs those that are not in use otherwise
@@ -63,7 +65,20 @@ struct GpusInAll {
   std::int64_t sum() const { return steady + leases + jobs; }
 };
 GpusInAll gpus_in_all(const FleetAnswer& answer);
+// ", cost 5.6: 7 for counts, 1 more for leases", behind their number; `steady`: what the part without times is called.
+// Empty where the plan has one part alone.
+std::string parts_in_all(const FleetAnswer& answer, const GpusInAll& gpus, std::string_view steady);
 
+// "MIG mode is off and must be turned on first: rva GPU 2, 3"; empty where there is none. Names are as the files have
+// them.
+std::string turn_on_words(const FleetAnswer& answer);
+// The services' times name no board: they are taken for each.
+bool times_for_every_board(const FleetAnswer& answer);
+// The promise for a service: met in at least 99 % of the runs.
+bool is_kept(const study::Confirmed& promise);
+
+// Of the fleet.
+const fleet::Kind& kind_of(const FleetAnswer& answer, int kind);
 // Of GPUs of the room's kind.
 const catalog::Profile& profile_of(const fleet::Room& room, int kind, int profile);
 

@@ -115,9 +115,6 @@ std::string assumed(const FleetAnswer& answer) {
          ": the longest known of other boards are taken\n";
 }
 
-// Jobs' GPUs come behind those of leases.
-std::size_t first_of_jobs(const FleetAnswer& answer) { return answer.leases ? answer.leases->calendar.gpus.size() : 0; }
-
 Table runs_table(const FleetAnswer& answer, const fleet::BatchPlan& plan, std::size_t& left) {
   Table table({{"job"}, {"GPU", true}, {"instance"}, {"begins", true}, {"ends", true}});
   std::size_t rows = 0;
@@ -137,6 +134,8 @@ Table runs_table(const FleetAnswer& answer, const fleet::BatchPlan& plan, std::s
 }
 
 }  // namespace
+
+std::size_t first_of_jobs(const FleetAnswer& answer) { return answer.leases ? answer.leases->calendar.gpus.size() : 0; }
 
 std::string timed_gpu(const FleetAnswer& answer, std::size_t number) {
   const auto gpu = number < answer.timed.size() ? answer.timed[number] : fleet::TimedGpu{};

@@ -10,10 +10,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using fleet::Instance;
 
-const fleet::Kind& kind_of(const FleetAnswer& answer, int kind) {
-  return answer.fleet.fleet.kinds[static_cast<std::size_t>(kind)];
-}
-
 std::string_view word(Instance::Is is) {
   switch (is) {
     case Instance::Is::pinned:
@@ -61,13 +57,14 @@ Json want_json(const FleetAnswer& answer, std::size_t w) {
   return out;
 }
 
-Json otherwise_json(const fleet::Otherwise& otherwise) {
-  if (!otherwise) return nullptr;
+Json levels_json(const std::vector<fleet::Level>& levels) {
   Json out = Json::array();
-  for (const auto& level : *otherwise)
+  for (const auto& level : levels)
     out.push_back({{"name", level.name}, {"value", level.value}, {"bound", level.bound}, {"proven", level.proven()}});
   return out;
 }
+
+Json otherwise_json(const fleet::Otherwise& otherwise) { return otherwise ? levels_json(*otherwise) : Json(nullptr); }
 
 Json explanation_json(const FleetAnswer& answer) {
   if (!answer.explanation) return nullptr;
@@ -129,7 +126,7 @@ Json jobs_json(const FleetAnswer& answer) {
                           {"with_one_gpu_less_s", seconds_or_null(margin->less)},
                           {"with_one_gpu_more_s", seconds_or_null(margin->more)},
                           {"stopped_by_clock", margin->stopped}};
-  std::size_t number = answer.leases ? answer.leases->calendar.gpus.size() : 0;
+  std::size_t number = first_of_jobs(answer);
   for (const auto& gpu : plan.schedule.gpus) {
     Json instances = Json::array();
     for (const auto& each : gpu.instances) {
@@ -199,25 +196,23 @@ Json confirmed_json(const FleetAnswer& answer) {
 
 std::string to_json(const FleetAnswer& answer) {
   const auto sums = fleet::totals(answer.fleet.fleet, answer.plan);
+  const auto in_all = gpus_in_all(answer);
   Json out{{"optimal", answer.steady ? Json(answer.plan.optimal()) : Json(nullptr)},
            {"method", answer.steady ? Json(answer.plan.method) : Json(nullptr)},
            {"search_nodes", answer.plan.nodes},
            {"stopped_by_clock", answer.plan.stopped},
-           {"levels", Json::array()},
+           {"levels", levels_json(answer.plan.levels)},
            {"gpus_used", sums.gpus_used},
            {"gpus_touched", sums.gpus_touched},
            {"instances_created", sums.created},
            {"instances_destroyed", sums.destroyed},
            {"compute_slices", sums.compute_slices},
            {"cost", sums.cost},
-           {"gpus_in_all", gpus_in_all(answer).sum()},
-           {"cost_in_all", gpus_in_all(answer).cost},
+           {"gpus_in_all", in_all.sum()},
+           {"cost_in_all", in_all.cost},
            {"groups", Json::array()},
            {"demand", Json::array()},
            {"nodes", Json::array()}};
-  for (const auto& level : answer.plan.levels)
-    out["levels"].push_back(
-        {{"name", level.name}, {"value", level.value}, {"bound", level.bound}, {"proven", level.proven()}});
   for (const auto& group : answer.plan.groups) out["groups"].push_back(group_json(answer, group));
   for (std::size_t w = 0; w < answer.demand.wants.size(); ++w) out["demand"].push_back(want_json(answer, w));
   for (const auto& node : answer.nodes) {

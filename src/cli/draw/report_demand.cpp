@@ -13,7 +13,7 @@ namespace {
 using report::Kind;
 
 std::string server_name(const FleetAnswer& answer, const Served& by) {
-  const auto& board = *answer.fleet.fleet.kinds[static_cast<std::size_t>(by.kind)].board;
+  const auto& board = *kind_of(answer, by.kind).board;
   return fmt::format("{} × {} on {}", by.instances, board.profiles[static_cast<std::size_t>(by.profile)].name,
                      board.id);
 }
@@ -38,7 +38,7 @@ report::Table confirmed_table(const FleetAnswer& answer) {
     if (s < answer.confirmed.size()) {
       const auto& each = answer.confirmed[s];
       row.insert(row.end(), {fmt::format("{} of {}", each.met, each.runs), fmt::format("{:.2f}", 100 * each.late_share),
-                             fmt::format("{:.2f}", 100 * each.worst_share), each.met_share() >= 0.99 ? "yes" : "NO"});
+                             fmt::format("{:.2f}", 100 * each.worst_share), is_kept(each) ? "yes" : "NO"});
     } else {
       row.insert(row.end(), {"–", "–", "–", "not simulated"});
     }

@@ -1,6 +1,5 @@
 // plan --fleet as a page: the answer first, then how GPUs are cut, who serves what, timelines, and why.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -22,7 +21,7 @@ std::string boards_in_use(const FleetAnswer& answer) {
   std::vector<std::pair<std::string, std::int64_t>> boards;
   for (const auto& group : answer.plan.groups) {
     if (!fleet::used(group)) continue;
-    const auto& id = answer.fleet.fleet.kinds[static_cast<std::size_t>(group.kind)].board->id;
+    const auto& id = kind_of(answer, group.kind).board->id;
     const auto known = std::ranges::find(boards, id, &std::pair<std::string, std::int64_t>::first);
     (known != boards.end() ? *known : boards.emplace_back(id, 0)).second += group.count;
   }
@@ -72,7 +71,7 @@ std::string changes(const FleetAnswer& answer) {
 }
 
 std::string kept_promises(const FleetAnswer& answer) {
-  const auto kept = std::ranges::count_if(answer.confirmed, [](const auto& each) { return each.met_share() >= 0.99; });
+  const auto kept = std::ranges::count_if(answer.confirmed, is_kept);
   const auto all = answer.confirmed.size();
   if (static_cast<std::size_t>(kept) < all)
     return fmt::format("Simulated: only {} of {} meet their latency limit in at least 99 % of the runs.", kept,
@@ -103,28 +102,17 @@ std::string jobs_answer(const fleet::BatchPlan& plan) {
                            100 * (schedule.value(goal) - schedule.bound_s) / schedule.value(goal));
 }
 
-// Where there are several parts.
-std::string in_all(const FleetAnswer& answer) {
-  if (int{answer.steady} + int{answer.leases.has_value()} + int{answer.batch.has_value()} < 2) return "";
-  const auto gpus = gpus_in_all(answer);
-  const char* more = answer.steady ? " more" : "";
-  std::vector<std::string> parts;
-  if (answer.steady) parts.push_back(fmt::format("{} for what has no times", gpus.steady));
-  if (answer.leases) parts.push_back(fmt::format("{}{} for leases", gpus.leases, more));
-  if (answer.batch) parts.push_back(fmt::format("{}{} for jobs", gpus.jobs, more));
-  return fmt::format("{} in all{}: {}.", counted(gpus.sum(), "GPU"),
-                     has_prices(answer) ? ", " + cost_word(answer, gpus.cost) : "", join(parts, ", "));
-}
-
 std::vector<std::string> answers(const FleetAnswer& answer) {
   std::vector<std::string> out;
+  const auto gpus = gpus_in_all(answer);
+  if (const auto parts = parts_in_all(answer, gpus, "what has no times"); !parts.empty())
+    out.push_back(counted(gpus.sum(), "GPU") + " in all" + parts + ".");
   if (answer.steady) {
     out.push_back(holds(answer));
     if (!answer.plan.levels.empty()) out.push_back(proof(answer));
     out.push_back(changes(answer));
     if (!answer.confirmed.empty()) out.push_back(kept_promises(answer));
   }
-  if (const auto all = in_all(answer); !all.empty()) out.insert(out.begin(), all);
   if (answer.leases) out.push_back(leases_answer(answer.leases->calendar));
   if (answer.batch) out.push_back(jobs_answer(*answer.batch));
   return out;
@@ -133,7 +121,7 @@ std::vector<std::string> answers(const FleetAnswer& answer) {
 std::vector<std::string> warnings(const FleetAnswer& answer) {
   std::vector<std::string> out;
   for (const auto& each : answer.confirmed)
-    if (each.met_share() < 0.99)
+    if (!is_kept(each))
       out.push_back(
           fmt::format("The promise for {} is not confirmed: it meets its limit in {} of {} simulated runs. Plan with a "
                       "larger time_margin.",
@@ -141,11 +129,7 @@ std::vector<std::string> warnings(const FleetAnswer& answer) {
   if (answer.plan.stopped) out.emplace_back("The clock ended the search: another run may find another plan.");
   if (answer.batch && answer.batch->schedule.stopped)
     out.emplace_back("The clock ended the search for a schedule: another run may find another one.");
-  std::vector<std::string> nodes;
-  for (const auto& each : answer.turn_on)
-    nodes.push_back(fmt::format("{} GPU {}", answer.fleet.groups[static_cast<std::size_t>(each.group)].name,
-                                fmt::join(each.gpus, ", ")));
-  if (!nodes.empty()) out.push_back("MIG mode is off and must be turned on first: " + join(nodes, "; ") + ".");
+  if (const auto words = turn_on_words(answer); !words.empty()) out.push_back(words + ".");
   if ((answer.leases || answer.batch) && !answer.assumed_times.empty())
     out.push_back("Times to create and destroy instances are not known for " + join(answer.assumed_times, ", ") +
                   ": the longest known of other boards are taken.");
@@ -163,13 +147,9 @@ std::vector<std::string> rests_on(const FleetAnswer& answer) {
         answer.predicted ? " Times are predicted, and planned with the longest of 99.5 % of what they may be." : ""));
   else if (answer.rule)
     out.emplace_back("Services: a batch takes less than 0.45 of its limit; queueing is not looked at.");
-  if (!answer.choices.empty() && !answer.points_table.empty()) {
-    const auto any = [](const auto& list) {
-      return std::ranges::any_of(list, [](const auto& each) { return each.board.empty(); });
-    };
+  if (!answer.choices.empty() && !answer.points_table.empty())
     out.push_back("Service times: " + answer.points_table +
-                  (std::ranges::any_of(answer.choices, any) ? ", taken for every board." : "."));
-  }
+                  (times_for_every_board(answer) ? ", taken for every board." : "."));
   if ((answer.leases || answer.batch) && answer.assumed_times.empty())
     out.emplace_back(
         "Times to create and destroy instances: data/measured/mig_reconfig_times.csv, or the demand file's.");

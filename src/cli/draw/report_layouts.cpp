@@ -24,8 +24,6 @@ constexpr int kColours = 7;  // the eighth is for all other lines
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-const fleet::Kind& kind_of(const FleetAnswer& answer, int kind) { return answer.fleet.fleet.kinds[at(kind)]; }
-
 // The plan's groups as they are numbered on the page: by board, the most GPUs first; those that stay empty come last.
 std::vector<int> layout_order(const FleetAnswer& answer) {
   const auto& groups = answer.plan.groups;

@@ -150,7 +150,7 @@ Drawing jobs_drawing(const FleetAnswer& answer, const fleet::BatchPlan& plan, st
 }  // namespace
 
 report::Section jobs_section(const FleetAnswer& answer, const fleet::BatchPlan& plan) {
-  const auto first = answer.leases ? answer.leases->calendar.gpus.size() : 0;  // GPUs are counted on
+  const auto first = first_of_jobs(answer);
   report::Table table{"Jobs",
                       {"job", "GPU", "instance", "begins (s)", "ends (s)"},
                       {Kind::input, Kind::planned, Kind::planned, Kind::predicted, Kind::predicted},
