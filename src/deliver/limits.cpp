@@ -128,12 +128,7 @@ Result<void> lift(const ControllerPlace& place, Controller controller, const fs:
 }  // namespace
 
 Result<void> check_limits(const Limits& limits) {
-  if (limits.cpus && !(*limits.cpus >= kFewestCpus && *limits.cpus <= kMostCpus))
-    return fail(ErrorCode::invalid,
-                fmt::format("a limit of {} processors: expected {} to {}", *limits.cpus, kFewestCpus, kMostCpus));
-  if (limits.memory && *limits.memory < kLeastHostMemory)
-    return fail(ErrorCode::invalid, fmt::format("a limit of {} of memory: expected {} or more",
-                                                to_string(*limits.memory), to_string(kLeastHostMemory)));
+  TRY_VOID(check_host_limits(limits.cpus, limits.memory));
   for (const int processor : limits.processors)
     if (processor < 0) return fail(ErrorCode::invalid, fmt::format("there is no processor {}", processor));
   return {};

@@ -9,8 +9,8 @@ namespace {
 
 using State = api::LeaseState;
 
-constexpr int kReasonsKept =
-    8;  // of those that wait: why is found anew when leases have changed; it costs a search each
+// Of those that wait: why is found anew when leases have changed; it costs a search each.
+constexpr int kReasonsKept = 8;
 constexpr auto kEndsWithin = std::chrono::seconds(12);  // what runs after expiry and grace: SIGTERM, SIGKILL
 
 }  // namespace

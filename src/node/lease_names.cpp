@@ -63,13 +63,7 @@ Result<void> check_request(const api::LeaseRequest& request) {
       return fail(ErrorCode::invalid,
                   fmt::format("label {}: expected 1 to {} bytes as key and at most as many as value", quote(key),
                               api::kLongestLabel));
-  const api::HostLimits& host = request.host_limits;
-  if (host.cpus && !(*host.cpus >= kFewestCpus && *host.cpus <= kMostCpus))
-    return fail(ErrorCode::invalid,
-                fmt::format("a limit of {} processors: expected {} to {}", *host.cpus, kFewestCpus, kMostCpus));
-  if (host.memory && *host.memory < kLeastHostMemory)
-    return fail(ErrorCode::invalid, fmt::format("a limit of {} of memory: expected {} or more", to_string(*host.memory),
-                                                to_string(kLeastHostMemory)));
+  TRY_VOID(check_host_limits(request.host_limits.cpus, request.host_limits.memory));
   if (request.holder.id.size() > api::kLongestLabel)
     return fail(ErrorCode::invalid, fmt::format("holder: expected at most {} bytes of id", api::kLongestLabel));
   return {};
