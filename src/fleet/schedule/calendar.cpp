@@ -91,21 +91,8 @@ struct Gpu {
 // One after the other onto the GPU and place where least is left over in time.
 class Packing {
  public:
-  Packing(const Fleet& fleet, const std::vector<TimedLease>& leases) : leases_(leases), left_(fleet.kinds.size()) {
-    for (const auto& kind : fleet.kinds) {
-      geometries_.emplace_back(*kind.board);
-      exclusive_.emplace_back(geometries_.back());
-      plan::SliceMask taken = 0;
-      pinned_profiles_.emplace_back();
-      for (const auto& each : kind.state)
-        if (each.pinned) {
-          taken |= geometries_.back().units_of(each.placed.profile, each.placed.start);
-          pinned_profiles_.back().push_back(each.placed.profile);
-        }
-      pinned_.push_back(taken);
-      prices_.push_back(kind.price);
-    }
-    for (std::size_t k = 0; k < left_.size(); ++k) left_[k] = fleet.kinds[k].count.value_or(kMostGpus);
+  Packing(const Fleet& fleet, const std::vector<TimedLease>& leases) : leases_(leases) {
+    for (const auto& kind : fleet.kinds) kinds_.emplace_back(kind);
   }
 
   // False: it does not fit.
@@ -120,7 +107,7 @@ class Packing {
     if (!best) return false;
     if (best->gpu == static_cast<int>(gpus_.size())) {
       gpus_.push_back({best->kind, {}});
-      --left_[at(best->kind)];
+      --kinds_[at(best->kind)].left;
     }
     gpus_[at(best->gpu)].held.push_back({best->mask, {lease, best->placed, one.from_s, one.from_s + one.for_s}});
     return true;
@@ -128,12 +115,28 @@ class Packing {
 
   double cost() const {
     double out = 0;
-    for (const auto& gpu : gpus_) out += prices_[at(gpu.kind)];
+    for (const auto& gpu : gpus_) out += kinds_[at(gpu.kind)].price;
     return out;
   }
   std::vector<Gpu> gpus() && { return std::move(gpus_); }
 
  private:
+  struct PerKind {
+    explicit PerKind(const Kind& kind)
+        : geometry(*kind.board), exclusive(geometry), price(kind.price), left(kind.count.value_or(kMostGpus)) {
+      for (const auto& each : kind.state)
+        if (each.pinned) {
+          pinned |= geometry.units_of(each.placed.profile, each.placed.start);
+          pinned_profiles.push_back(each.placed.profile);
+        }
+    }
+    plan::Geometry geometry;
+    Exclusive exclusive;
+    plan::SliceMask pinned = 0;
+    std::vector<int> pinned_profiles;
+    double price;
+    std::int64_t left;  // GPUs that hold no lease yet
+  };
   struct Choice {
     double waste = 0;  // unit-seconds around it that nothing holds
     int kind = 0, gpu = 0;
@@ -144,17 +147,16 @@ class Packing {
   void consider(const Server& server, int g, const TimedLease& one, std::optional<Choice>& best) const {
     const double until = one.from_s + one.for_s;
     const auto& gpu = gpus_[at(g)];
-    plan::SliceMask busy = pinned_[at(gpu.kind)];
-    const auto& exclusive = exclusive_[at(gpu.kind)];
-    for (const int pinned : pinned_profiles_[at(gpu.kind)])
-      if (exclusive(server.profile, pinned)) return;
+    const auto& kind = kinds_[at(gpu.kind)];
+    plan::SliceMask busy = kind.pinned;
+    for (const int pinned : kind.pinned_profiles)
+      if (kind.exclusive(server.profile, pinned)) return;
     for (const auto& held : gpu.held)
       if (held.span.from_s < until && one.from_s < held.span.until_s) {
-        if (exclusive(server.profile, held.span.placed.profile)) return;
+        if (kind.exclusive(server.profile, held.span.placed.profile)) return;
         busy |= held.mask;
       }
-    const auto& geometry = geometries_[at(gpu.kind)];
-    for (const auto& place : geometry.profiles()[at(server.profile)].placements) {
+    for (const auto& place : kind.geometry.profiles()[at(server.profile)].placements) {
       if ((place.mask & busy) != 0) continue;
       // Idle time next to it on its own units, and units beside it that it cuts off from larger places.
       double waste = 0;
@@ -165,8 +167,8 @@ class Packing {
           if ((held.mask & unit) != 0 && held.span.until_s <= one.from_s) before = std::max(before, held.span.until_s);
         waste += one.from_s - before;
       }
-      for (std::size_t p = 0; p < geometry.profiles().size(); ++p)
-        for (const auto& other : geometry.profiles()[p].placements)
+      for (const auto& profile : kind.geometry.profiles())
+        for (const auto& other : profile.placements)
           if ((other.mask & busy) == 0 && (other.mask & place.mask) != 0)
             waste += one.for_s * std::popcount(other.mask) * 1e-3;
       if (!best || waste < best->waste - 1e-9)
@@ -177,25 +179,20 @@ class Packing {
   void open(const TimedLease& one, std::optional<Choice>& best) {
     double cheapest = kUnbounded;
     for (const auto& server : one.servers) {
-      const auto k = at(server.kind);
-      if (left_[k] == 0 || prices_[k] >= cheapest) continue;
+      const auto& kind = kinds_[at(server.kind)];
+      if (kind.left == 0 || kind.price >= cheapest) continue;
       std::optional<Choice> here;
       gpus_.push_back({server.kind, {}});
       consider(server, static_cast<int>(gpus_.size()) - 1, one, here);
       gpus_.pop_back();
       if (!here) continue;
-      cheapest = prices_[k];
+      cheapest = kind.price;
       best = here;
     }
   }
 
   const std::vector<TimedLease>& leases_;
-  std::vector<plan::Geometry> geometries_;  // these four per kind
-  std::vector<Exclusive> exclusive_;
-  std::vector<plan::SliceMask> pinned_;
-  std::vector<std::vector<int>> pinned_profiles_;
-  std::vector<double> prices_;
-  std::vector<std::int64_t> left_;
+  std::vector<PerKind> kinds_;
   std::vector<Gpu> gpus_;
 };
 
