@@ -49,12 +49,15 @@ void Keeper::settle(bool tick) {
   }
 }
 
-// Of leases that have nothing: what was in them took its time to die.
+// Of leases that have nothing: what was in them took its time to die. Waits for none: a process that hangs in the
+// driver of a lost GPU may never die, and this is done every second.
 void Keeper::clear_groups() {
   for (const std::string& name : handover_.groups()) {
     const LeaseRecord* const record = book_.find(std::string_view(name));
     const bool has = record != nullptr && holds_partition(record->lease.state) && record->lease.state != State::cutting;
-    if (!has) handover_.clear_group(name);
+    if (has) continue;
+    (void)handover_.signal(name, SIGKILL);
+    (void)handover_.dissolve(name);
   }
 }
 
