@@ -17,6 +17,14 @@ void check(const report::Figure& figure) {
   for (const auto& series : figure.series)
     fuzz::require(series.values.size() == figure.x.size(), "a series has a value or a gap for each x");
 }
+void check(const report::Drawing& drawing) {
+  for (const auto& row : drawing.rows)
+    for (const auto& block : row.blocks) {
+      fuzz::require(block.from <= block.until && block.until <= drawing.length, "a block lies within its row");
+      fuzz::require(block.top + block.height <= row.lanes, "a block lies on lanes of its row");
+      fuzz::require(static_cast<std::size_t>(block.look) < drawing.looks.size(), "a block has a look");
+    }
+}
 
 }  // namespace
 
