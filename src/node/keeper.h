@@ -106,6 +106,7 @@ class Keeper {
   // keeper.cpp
   Result<void> serve_once(std::span<LeaseCall* const> calls, bool tick);
   Result<void> catch_up();
+  void look_at_clock();
   Result<void> look();
   Result<void> settle_unfinished();
   Result<void> note_open(const Error& why);
@@ -181,7 +182,6 @@ class Keeper {
   void remember_closed(const std::map<std::string, Idle>& idle);
 
   // keeper_end.cpp
-  void look_at_clock();
   void settle(bool tick);
   void clear_groups();
   bool settle_expiry(LeaseRecord& record, bool tick);

@@ -1,6 +1,7 @@
 // What changes while programs run: memory, utilisation, ECC, temperature, power, clocks.
 #include <fmt/format.h>
 
+#include "emulator/engine/nvml_return.h"
 #include "emulator/programs/reading.h"
 
 namespace partita::emulator::programs {
@@ -110,7 +111,6 @@ Field clocks_field(const Gpu& gpu, const char* tag, const char* label) {
 // Application clocks: what the driver says where it has given them up.
 template <FunctionName Name>
 Field applications_field(const Gpu& gpu, const char* tag, const char* label) {
-  constexpr int kDeprecated = 26;
   const auto clock = [&](unsigned which) {
     unsigned mhz = 0;
     const int answer = call<Name>(gpu.device, which, &mhz);
