@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/test_folder.h"
 #include "node/reset.h"
 
 namespace partita::node {
@@ -62,7 +63,11 @@ TEST(Command, IsKilledAtItsTimeoutWhileItWritesWithoutEnd) {
 }
 
 TEST(Command, DoesNotReadWithoutEndWhatTheBackgroundWrites) {
-  const auto outcome = run_command(shell("setsid sh -c 'yes & yes & yes' & sleep 0.2"));
+  const TestFolder folder;
+  Command command =
+      shell("setsid sh -c 'yes & yes & echo y; : > $WRITTEN; yes' & until [ -e $WRITTEN ]; do sleep 0.01; done");
+  command.envs = {{"WRITTEN", folder.path() / "written"}};
+  const auto outcome = run_command(command);
   EXPECT_EQ(outcome->failure, "");
   EXPECT_THAT(outcome->output, HasSubstr("y\n"));
 }
