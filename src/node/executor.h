@@ -26,7 +26,7 @@ std::vector<StepRecord> records_of(const std::vector<Action>& actions);
 class Executor {
  public:
   // `exact`: the operation's layouts are what must come out, also when the driver's tables differ from the catalog's.
-  Executor(Context& context, Operation& operation, const PlanOptions& options, bool exact)
+  Executor(Context& context, Operation& operation, PlanOptions options, bool exact)
       : context_(context), operation_(operation), options_(options), exact_(exact) {}
 
   // Does all actions, whose intent the journal holds already. An error leaves the device between the two layouts:
@@ -52,7 +52,7 @@ class Executor {
 
   Context& context_;
   Operation& operation_;
-  const PlanOptions& options_;
+  PlanOptions options_;
   bool exact_;
   std::vector<GpuWork> works_;
   std::vector<Action> actions_;
