@@ -26,7 +26,7 @@ struct OrderedPlace {
   plan::Placed placed;
   plan::SliceMask units = 0;
   Micros create = 0, destroy = 0;
-  bool there = false;  // from the start
+  bool there = false;                                // from the start
   PlaceSet overlaps_before = 0, overlaps_after = 0;  // or else never on one GPU together
 };
 
